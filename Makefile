@@ -1,0 +1,39 @@
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/impinge run bouncing-ball --out out/bouncing-ball
+	@echo "The figure is out/bouncing-ball/figure.png"
+
+test: $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/installed-test
+	$(BIN)/pytest -n 2
+
+bench: $(VENV)/installed-bench
+	$(BIN)/impinge bench
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) out

@@ -1,0 +1,57 @@
+"""impinge: robots that touch things.
+
+Describe a mechanism and its possible contacts once; simulate it with any contact law.
+
+    from impinge import Baumgarte, ModelBuilder, simulate
+
+Names are loaded when they are first used, so that ``import impinge`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from impinge import robots
+    from impinge.contact import Baumgarte, Law
+    from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
+    from impinge.model import Model, ModelBuilder
+    from impinge.simulate import Adaptive, Controller, Event, FixedStep, Result, simulate
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "impinge.contact": ("Baumgarte", "Law"),
+    "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
+    "impinge.model": ("Model", "ModelBuilder"),
+    "impinge.simulate": ("Adaptive", "Controller", "Event", "FixedStep", "Result", "simulate"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Adaptive",
+    "Baumgarte",
+    "CompileError",
+    "Controller",
+    "Event",
+    "FixedStep",
+    "ImpingeError",
+    "InputError",
+    "Law",
+    "Model",
+    "ModelBuilder",
+    "ModelError",
+    "Result",
+    "StartError",
+    "robots",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "robots":
+        return importlib.import_module("impinge.robots")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'impinge' has no attribute '{name}'")

@@ -1,0 +1,21 @@
+"""Symbolic functions → machine code, cached. The lowest layer."""
+
+from impinge.compile.jit import ask, call, callback, jit
+from impinge.compile.kernel import Kernel, compile_kernel
+from impinge.compile.struct import Cube, IntegerMatrix, Integers, Matrix, Struct, Vector, struct_type
+
+__all__ = [
+    "Cube",
+    "IntegerMatrix",
+    "Integers",
+    "Kernel",
+    "Matrix",
+    "Struct",
+    "Vector",
+    "ask",
+    "call",
+    "callback",
+    "compile_kernel",
+    "jit",
+    "struct_type",
+]

@@ -1,0 +1,148 @@
+"""Symbolic functions become machine code in this process, with nothing but wheels installed."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from impinge.compile import cache
+from impinge.compile.ir import LIBRARY_FUNCTIONS, assembly
+from impinge.errors import CompileError
+
+_ENTRY = "kernel"
+_loaded: dict[str, tuple[int, Any]] = {}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Machine code for a symbolic function, callable by address from a hot loop.
+
+    Attributes:
+        name: what it computes, for messages.
+        address: entry point ``void (double* in_0, ..., double* in_n, double* out)``.
+        inputs: name → number of elements, in order.
+        outputs: name → shape, in order; they stand one after another, column-major, in ``out``.
+        instructions: scalar instructions in the symbolic function.
+    """
+
+    name: str
+    address: int
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, tuple[int, int]]
+    instructions: int
+
+    @property
+    def size(self) -> int:
+        """Length of the output buffer."""
+        return sum(rows * columns for rows, columns in self.outputs.values())
+
+    def offset(self, output: str) -> int:
+        """Where an output begins in the output buffer."""
+        names = list(self.outputs)
+        return sum(math.prod(self.outputs[name]) for name in names[: names.index(output)])
+
+    def __call__(self, *values: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """Evaluate once from Python and return the outputs by name (vectors as 1-D arrays)."""
+        arrays = [np.ascontiguousarray(value, dtype=float).ravel() for value in values]
+        sizes = [array.size for array in arrays]
+        if sizes != list(self.inputs.values()):
+            raise CompileError(
+                f"kernel '{self.name}'",
+                "inputs of sizes " + ", ".join(f"{k}: {n}" for k, n in self.inputs.items()),
+                f"sizes {sizes}",
+                "Pass one array for each input, in this order.",
+            )
+        out = np.zeros(self.size)
+        pointers = [array.ctypes.data for array in (*arrays, out)]
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(self.address)(*pointers)
+        result = {}
+        for name, (rows, columns) in self.outputs.items():
+            start = self.offset(name)
+            block = out[start : start + rows * columns]
+            result[name] = block if columns == 1 else block.reshape((rows, columns), order="F")
+        return result
+
+
+@functools.cache
+def _machine() -> Any:
+    """Return LLVM's description of this computer, with the C library's functions made known."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    for name in LIBRARY_FUNCTIONS:
+        pointer = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        llvm.add_symbol(name, pointer)
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
+
+
+def _translate(text: str) -> bytes:
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+    passes.getModulePassManager().run(module, passes)
+    return bytes(machine.emit_object(module))
+
+
+def _load(text: str) -> int:
+    """Return the entry point of the machine code for an assembly text, from the cache if it is there."""
+    machine = _machine()
+    features = llvm.get_host_cpu_features().flatten()
+    name = cache.key(text, llvmlite.__version__, machine.triple, llvm.get_host_cpu_name(), features) + ".o"
+    if name not in _loaded:
+        code = cache.load(name)
+        if code is None:
+            code = _translate(text)
+            cache.store(name, code)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        _loaded[name] = engine.get_function_address(_ENTRY), engine
+    return _loaded[name][0]
+
+
+def compile_kernel(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Kernel:
+    """Compile CasADi SX expressions into a kernel.
+
+    Args:
+        name: for messages and profilers.
+        inputs: name → SX column of symbols. Whatever may change between runs belongs here: a new value
+            is then a new argument, never a recompilation.
+        outputs: name → SX expression (vector or matrix).
+
+    Example:
+        >>> x = ca.SX.sym("x", 2)
+        >>> norm = compile_kernel("norm", {"x": x}, {"r": ca.norm_2(x)})
+        >>> norm([3.0, 4.0])["r"]
+        array([5.])
+    """
+    shared = ca.cse(list(outputs.values()))
+    function = ca.Function(name, list(inputs.values()), shared, list(inputs), list(outputs), {"allow_free": True})
+    free = function.get_free()
+    if free:
+        raise CompileError(
+            f"kernel '{name}'",
+            f"expressions of {', '.join(inputs)} only",
+            ", ".join(f"'{symbol}'" for symbol in free),
+            "Declare these symbols in the model (coordinate, parameter, input) instead of making them by hand.",
+        )
+    return Kernel(
+        name=name,
+        address=_load(assembly(function, _ENTRY)),
+        inputs={k: v.numel() for k, v in inputs.items()},
+        outputs={k: v.shape for k, v in zip(outputs, shared, strict=True)},
+        instructions=function.n_instructions(),
+    )

@@ -1,0 +1,6 @@
+"""How contacts behave: the laws, one file each, and the linear algebra of contact space."""
+
+from impinge.contact.law import Law
+from impinge.contact.laws.baumgarte import Baumgarte
+
+__all__ = ["Baumgarte", "Law"]

@@ -1,0 +1,55 @@
+"""What a contact law is: three small functions of one contact's gap, and a row of gains.
+
+A law never sees the model. It sees the gap, its rate, its acceleration and the contact's force, and
+
+* prescribes: in a given mode, either the acceleration that the gap must have, or the force,
+* guards: values that are positive while the mode may last; the first to fall through zero ends it,
+* decides: the mode to be in, at an instant.
+
+They are machine code called by address, so that one compiled simulator serves every law, and every
+contact may have its own.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol, runtime_checkable
+
+from impinge.compile.jit import Callback
+
+# What a law prescribes (the return value of its first function).
+FORCE = 0
+ACCELERATION = 1
+
+# Guards per contact; a law leaves those it does not need at a positive constant.
+GUARDS = 2
+
+# prescribe(mode, gap, rate, gains, out value) -> FORCE or ACCELERATION
+PRESCRIBE = "int64(int64, float64, float64, CPointer(float64), CPointer(float64))"
+# guard(mode, gap, rate, acceleration, force, gains, out values[GUARDS]) -> 0
+GUARD = "int64(int64, float64, float64, float64, float64, CPointer(float64), CPointer(float64))"
+# decide(mode, gap, rate, acceleration, force, gains, fired guards as bits) -> mode
+DECIDE = "int64(int64, float64, float64, float64, float64, CPointer(float64), int64)"
+
+
+@runtime_checkable
+class Law(Protocol):
+    """A contact law with its gains.
+
+    Attributes:
+        name: how the command line calls it.
+        modes: names of its modes; a run starts in the first, and contacts that must be closed close at once.
+        closed: for each mode, whether the contact is closed in it.
+        prescribe, guard, decide: the three compiled functions.
+    """
+
+    name: ClassVar[str]
+    modes: ClassVar[tuple[str, ...]]
+    closed: ClassVar[tuple[bool, ...]]
+    prescribe: ClassVar[Callback]
+    guard: ClassVar[Callback]
+    decide: ClassVar[Callback]
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """Numbers handed to the three functions."""
+        ...

@@ -1,0 +1,110 @@
+"""Contact as a stabilized constraint that is switched by a state machine.
+
+S. A. Bortoff, Modeling Contact and Collisions for Robotic Assembly Control, 2020, eq. 5–7 and Fig. 1.
+While a contact is in Contact its gap obeys
+
+    γ̈ + α₁ γ̇ + α₀ γ + α₂ γ³ = 0                                               (7)
+
+and the force is whatever that takes (the text below (7) calls the cubic gain α₃; α₂ is meant). The
+force below Fig. 2 prints + for what (7) makes −: for the ball λ = m (g − α₁v − α₀q − α₂q³).
+
+The state machine: Free → Contact when the gap closes; Contact → Ballistic when the force would pull;
+Ballistic → Free when the gap opens (an edge: a ball that leaves with γ > 0 stays Ballistic for its
+flight); Ballistic → Contact when γ ≤ 0, γ̇ < 0. To the paper's last condition we add that contact
+would push: without it, a contact that is pulled at while it sinks would be entered and left for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from impinge.compile.jit import Callback, callback
+from impinge.contact.law import ACCELERATION, DECIDE, FORCE, GUARD, PRESCRIBE
+from impinge.errors import InputError
+
+FREE, CONTACT, BALLISTIC = 0, 1, 2
+
+# A gap that opens slower than this (m/s) while contact would push counts as not opening.
+_SLOW = 1e-9
+# A push this small against the accelerations it is the difference of is rounding.
+_ROUNDING = 1e-12
+
+
+@callback(PRESCRIBE)
+def _prescribe(mode: int, gap: float, rate: float, a: Any, value: Any) -> int:
+    if mode == CONTACT:
+        value[0] = -(a[0] * gap + a[1] * rate + a[2] * gap * gap * gap)
+        return ACCELERATION
+    value[0] = 0.0
+    return FORCE
+
+
+@callback(GUARD)
+def _guard(mode: int, gap: float, rate: float, acceleration: float, force: float, a: Any, values: Any) -> int:
+    values[1] = 1.0
+    if mode == CONTACT:
+        values[0] = force
+    elif mode == FREE:
+        values[0] = gap
+    else:
+        push = -(a[0] * gap + a[1] * rate + a[2] * gap * gap * gap) - acceleration
+        values[0] = max(gap, rate, -push)
+        values[1] = -gap
+    return 0
+
+
+@callback(DECIDE)
+def _decide(mode: int, gap: float, rate: float, acceleration: float, force: float, a: Any, fired: int) -> int:
+    if mode == CONTACT:
+        return BALLISTIC if force < 0.0 else CONTACT
+    if mode == BALLISTIC and fired & 2:
+        return FREE
+    if gap > 0.0:
+        return mode
+    wanted = -(a[0] * gap + a[1] * rate + a[2] * gap * gap * gap)
+    pushes = wanted - acceleration > _ROUNDING * (abs(wanted) + abs(acceleration))
+    if pushes and rate <= _SLOW:
+        return CONTACT
+    return BALLISTIC if gap < 0.0 else mode
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Bortoff's contact law: γ̈ + α₁γ̇ + α₀γ + α₂γ³ = 0 while in Contact.
+
+    Args:
+        a0: α₀ in 1/s²; how fast a closed gap returns to zero, √α₀ rad/s.
+        a1: α₁ in 1/s; damping of that return and of the collision.
+        a2: α₂ in 1/(m²s²); stiffness of the collision.
+
+    Example:
+        >>> Baumgarte(a0=100, a1=20, a2=1e6).gains
+        (100, 20, 1000000.0)
+    """
+
+    a0: float = 100.0
+    a1: float = 20.0
+    a2: float = 1e6
+
+    name: ClassVar[str] = "baumgarte"
+    modes: ClassVar[tuple[str, ...]] = ("Free", "Contact", "Ballistic")
+    closed: ClassVar[tuple[bool, ...]] = (False, True, False)
+    prescribe: ClassVar[Callback] = _prescribe
+    guard: ClassVar[Callback] = _guard
+    decide: ClassVar[Callback] = _decide
+
+    def __post_init__(self) -> None:
+        stable = 0 < self.a0 < float("inf") and 0 <= self.a1 < float("inf") and 0 <= self.a2 < float("inf")
+        if not stable:
+            raise InputError(
+                "law 'baumgarte'",
+                "finite a0 > 0, a1 >= 0 and a2 >= 0, for which the closed gap is stable",
+                f"a0 = {self.a0:g}, a1 = {self.a1:g}, a2 = {self.a2:g}",
+                "Choose a0 from the time the gap may take to close (a0 = w², a1 = 2w) and a2 from the stiffness.",
+            )
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """α₀, α₁, α₂."""
+        return (self.a0, self.a1, self.a2)

@@ -1,0 +1,59 @@
+"""The one exception family of impinge: every message says who, expected, got and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ImpingeError(Exception):
+    """A problem that the user can fix.
+
+    Args:
+        who: the thing that complains, e.g. ``"parameter 'm' of model 'ball'"``.
+        expected: what would have been right.
+        got: what was there instead.
+        remedy: what to do about it, as a sentence.
+
+    Example:
+        >>> str(ImpingeError("law 'baumgarte'", "a1 >= 0", "a1 = -1", "Give a damping of zero or more."))
+        "law 'baumgarte': expected a1 >= 0, got a1 = -1. Give a damping of zero or more."
+    """
+
+    def __init__(self, who: str, expected: str, got: str, remedy: str) -> None:
+        super().__init__(f"{who}: expected {expected}, got {got}. {remedy}")
+        self.who = who
+        self.expected = expected
+        self.got = got
+        self.remedy = remedy
+
+
+class CompileError(ImpingeError):
+    """An expression that cannot become machine code."""
+
+
+class ModelError(ImpingeError):
+    """A model that is incomplete or contradicts itself."""
+
+
+class InputError(ImpingeError):
+    """A value, name or file given to a run that cannot be used."""
+
+
+class StartError(ImpingeError):
+    """A start state from which the model cannot be simulated."""
+
+
+def unknown_name(who: str, kind: str, got: str, known: Iterable[str]) -> InputError:
+    """Build the error for a name that does not exist, naming the nearest ones that do."""
+    names = sorted(known)
+    folded = {name.lower(): name for name in names}
+    near = [folded[n] for n in difflib.get_close_matches(got.lower(), folded, n=3, cutoff=0.5)]
+    if near:
+        remedy = "Did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
+    elif names:
+        remedy = "Known: " + ", ".join(names) + "."
+    else:
+        remedy = f"There is no {kind} here: leave it out."
+    expected = f"one of its {len(names)} {kind} names" if names else f"no {kind}"
+    return InputError(who, expected, f"'{got}'", remedy)

@@ -1,0 +1,248 @@
+"""Describe a mechanism in a few lines of CasADi expressions; `build` derives and freezes it."""
+
+from __future__ import annotations
+
+import keyword
+from typing import Any
+
+import casadi as ca
+
+from impinge.errors import ModelError
+from impinge.model.derive import Equations, Symbols, direct, lagrange, rows
+from impinge.model.model import Coordinate, Model, Quantity, finite
+
+
+class ModelBuilder:
+    """Collects the pieces of a model.
+
+    Example:
+        >>> b = ModelBuilder("ball")
+        >>> z, w = b.coordinate("z", start=1.0, unit="m")
+        >>> m, g = b.parameter("m", 1.0, "kg"), b.parameter("g", 9.81, "m/s²")
+        >>> b.kinetic(m * w**2 / 2)
+        >>> b.potential(m * g * z)
+        >>> b.gap("floor", z)
+        >>> b.build().contacts
+        ('floor',)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.time = ca.SX.sym("t")
+        self._taken: set[str] = set()
+        self._coordinates: list[tuple[Coordinate, Any, Any]] = []
+        self._parameters: list[tuple[Quantity, Any]] = []
+        self._inputs: list[tuple[Quantity, Any]] = []
+        self._constraints: list[tuple[Quantity, Any]] = []
+        self._gaps: list[tuple[Quantity, Any]] = []
+        self._outputs: list[tuple[Quantity, Any]] = []
+        self._forces: list[tuple[Any, Any]] = []
+        self._damping: list[tuple[Any, Any]] = []
+        self._kinetic: Any = None
+        self._potential: Any = ca.SX(0)
+        self._direct: tuple[Any, Any] | None = None
+
+    def coordinate(
+        self, name: str, start: float = 0.0, speed: float = 0.0, unit: str = "m", about: str = ""
+    ) -> tuple[Any, Any]:
+        """Add a coordinate; return its symbol and that of its velocity."""
+        self._claim(name, name, f"{name}_dot")
+        who = f"coordinate '{name}' of model '{self.name}'"
+        quantity = Coordinate(name, unit, finite(who, start), about, speed=finite(who, speed))
+        q, v = ca.SX.sym(name), ca.SX.sym(f"{name}_dot")
+        self._coordinates.append((quantity, q, v))
+        return q, v
+
+    def parameter(self, name: str, value: float, unit: str = "", about: str = "") -> Any:
+        """Add a parameter, changeable at run time without recompiling; return its symbol."""
+        self._claim(name, name)
+        return self._symbol(self._parameters, "parameter", Quantity(name, unit, value, about))
+
+    def input(self, name: str, unit: str = "", value: float = 0.0, about: str = "") -> Any:
+        """Add an input, held between the ticks of a controller or constant; return its symbol."""
+        self._claim(name, name)
+        return self._symbol(self._inputs, "input", Quantity(name, unit, value, about))
+
+    def kinetic(self, energy: Any) -> None:
+        """Add kinetic energy, quadratic in the velocities."""
+        term = self._scalar("kinetic energy", energy)
+        self._kinetic = term if self._kinetic is None else self._kinetic + term
+
+    def potential(self, energy: Any) -> None:
+        """Add potential energy."""
+        self._potential = self._potential + self._scalar("potential energy", energy)
+
+    def inertia(self, M: Any, b: Any) -> None:
+        """Give M(q) and b(q, v, t) directly instead of a kinetic energy; potentials and damping still add to b."""
+        self._direct = (self._expression("inertia matrix M", M), self._expression("bias b", b))
+
+    def force(self, force: Any, along: Any) -> None:
+        """Add a force along a displacement: a coordinate, or any expression of the coordinates."""
+        self._forces.append((self._scalar("force", force), self._scalar("displacement", along)))
+
+    def damping(self, force: Any, along: Any) -> None:
+        """Add a force that opposes a displacement, e.g. ``damping(c * v, along=q)``; its work counts as dissipated."""
+        self._damping.append((self._scalar("damping force", force), self._scalar("displacement", along)))
+
+    def constraint(self, name: str, expression: Any, unit: str = "m", about: str = "") -> None:
+        """Add a bilateral constraint: the expression stays zero."""
+        self._claim(name, f"residual_{name}", f"force_{name}")
+        self._constraints.append((Quantity(name, unit, about=about), self._scalar(f"constraint '{name}'", expression)))
+
+    def gap(self, name: str, expression: Any, unit: str = "m", about: str = "") -> None:
+        """Add a possible contact by its gap: positive when apart. It may depend on `time`."""
+        self._claim(name, f"gap_{name}", f"gap_{name}_dot", f"force_{name}", f"mode_{name}", f"impulse_{name}")
+        self._gaps.append((Quantity(name, unit, about=about), self._scalar(f"gap '{name}'", expression)))
+
+    def output(self, name: str, expression: Any, unit: str = "", about: str = "") -> None:
+        """Add an output: what sensors see of the mechanism, and what a controller is given."""
+        self._claim(name, name)
+        self._outputs.append((Quantity(name, unit, about=about), self._scalar(f"output '{name}'", expression)))
+
+    def build(self) -> Model:
+        """Check the pieces, derive every term exactly and return the immutable model."""
+        if not self._coordinates:
+            raise self._error("at least one coordinate", "none", "Call coordinate(...) first.")
+        column = ca.vertcat
+        symbols = Symbols(
+            t=self.time,
+            q=column(*(q for _, q, _ in self._coordinates)),
+            v=column(*(v for _, _, v in self._coordinates)),
+            u=column(ca.SX(0, 1), *(u for _, u in self._inputs)),
+            p=column(ca.SX(0, 1), *(p for _, p in self._parameters)),
+        )
+        self._check_dependence(symbols)
+        M, bias, kinetic, explicit = self._left_hand_side(symbols)
+        g = column(ca.SX(0, 1), *(h for _, h in self._constraints), *(gap for _, gap in self._gaps))
+        A, rate, drift, partial = rows(symbols, g)
+        applied, damping = self._generalized(symbols, self._forces), self._generalized(symbols, self._damping)
+        equations = Equations(
+            M=M,
+            bias=bias,
+            damping=damping,
+            applied=applied,
+            g=g,
+            A=A,
+            rate=rate,
+            drift=drift,
+            partial=partial,
+            kinetic=kinetic,
+            potential=self._potential,
+            power=column(ca.dot(symbols.v, applied), ca.dot(symbols.v, damping), explicit),
+        )
+        model = Model(
+            name=self.name,
+            coordinates=tuple(c for c, _, _ in self._coordinates),
+            parameters=tuple(x for x, _ in self._parameters),
+            inputs=tuple(x for x, _ in self._inputs),
+            constraints=tuple(x for x, _ in self._constraints),
+            gaps=tuple(x for x, _ in self._gaps),
+            outputs=tuple(x for x, _ in self._outputs),
+            symbols=symbols,
+            equations=equations,
+            output_expressions=column(ca.SX(0, 1), *(y for _, y in self._outputs)),
+        )
+        return model
+
+    def _left_hand_side(self, s: Symbols) -> tuple[Any, Any, Any, Any]:
+        if (self._kinetic is None) == (self._direct is None):
+            got = "neither" if self._direct is None else "both"
+            raise self._error("either kinetic(...) or inertia(M, b)", got, "Give exactly one of the two.")
+        if self._direct is None:
+            left = lagrange(s, self._kinetic, self._potential)
+            if ca.depends_on(left[0], s.v):
+                raise self._error(
+                    "a kinetic energy quadratic in the velocities",
+                    "an inertia that depends on them",
+                    "Check the powers of the velocities in kinetic(...).",
+                )
+            return left
+        M, b = self._direct
+        n = s.v.shape[0]
+        if M.shape != (n, n) or b.shape != (n, 1):
+            raise self._error(
+                f"M of {n} × {n} and b of {n} for {n} coordinates",
+                f"M of {M.shape[0]} × {M.shape[1]} and b of {b.numel()}",
+                "Give one row for each coordinate.",
+            )
+        return direct(s, M, b, self._potential)
+
+    def _generalized(self, s: Symbols, forces: list[tuple[Any, Any]]) -> Any:
+        total = ca.SX(s.v.shape[0], 1)
+        for force, along in forces:
+            total += ca.jacobian(along, s.q).T * force
+        return total
+
+    def _check_dependence(self, s: Symbols) -> None:
+        """Say which piece uses a symbol it may not use: unknown ones, or velocities in a place for positions."""
+        everything = ca.vertcat(s.t, s.q, s.v, s.u, s.p)
+        position = ca.vertcat(s.t, s.q, s.p)
+        pieces = [("the potential energy", self._potential, position)]
+        pieces += [(f"constraint '{x.name}'", h, position) for x, h in self._constraints]
+        pieces += [(f"gap '{x.name}'", gap, position) for x, gap in self._gaps]
+        pieces += [(f"output '{x.name}'", y, everything) for x, y in self._outputs]
+        pieces += [("a displacement", along, position) for _, along in self._forces + self._damping]
+        pieces += [("a force", force, everything) for force, _ in self._forces + self._damping]
+        if self._kinetic is not None:
+            pieces.append(("the kinetic energy", self._kinetic, ca.vertcat(position, s.v)))
+        if self._direct is not None:
+            pieces += [("the inertia matrix M", self._direct[0], position)]
+            pieces += [("the bias b", self._direct[1], everything)]
+        for what, expression, allowed in pieces:
+            names = {symbol.name() for symbol in ca.symvar(allowed)}
+            strange = [symbol.name() for symbol in ca.symvar(expression) if symbol.name() not in names]
+            if strange or _foreign(expression, allowed):
+                raise ModelError(
+                    f"{what} of model '{self.name}'",
+                    f"an expression of {', '.join(sorted(names))}",
+                    ", ".join(f"'{name}'" for name in strange) or "a symbol of another model with the same name",
+                    "Use the symbols that this builder's coordinate, parameter, input and time gave.",
+                )
+        for gap, expression in self._gaps:
+            if not ca.depends_on(expression, s.q):
+                raise ModelError(
+                    f"gap '{gap.name}' of model '{self.name}'",
+                    "an expression that depends on a coordinate",
+                    str(expression),
+                    "A gap that nothing can change is no contact: leave it out.",
+                )
+
+    def _symbol(self, where: list[tuple[Quantity, Any]], kind: str, x: Quantity) -> Any:
+        value = finite(f"{kind} '{x.name}' of model '{self.name}'", x.value)
+        symbol = ca.SX.sym(x.name)
+        where.append((Quantity(x.name, x.unit, value, x.about), symbol))
+        return symbol
+
+    def _expression(self, what: str, value: Any) -> Any:
+        try:
+            return ca.SX(value)
+        except NotImplementedError:
+            raise ModelError(
+                f"{what} of model '{self.name}'",
+                "a CasADi SX expression or a number",
+                type(value).__name__,
+                "Build it from the symbols that the builder returns.",
+            ) from None
+
+    def _scalar(self, what: str, value: Any) -> Any:
+        expression = self._expression(what, value)
+        if expression.shape != (1, 1):
+            got = f"one of {expression.shape[0]} × {expression.shape[1]}"
+            raise ModelError(f"{what} of model '{self.name}'", "a scalar", got, "Give one scalar at a time.")
+        return expression
+
+    def _claim(self, name: str, *signals: str) -> None:
+        if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+            raise self._error("names that are Python identifiers", f"'{name}'", "Use letters, digits and underscores.")
+        clash = sorted(self._taken.intersection(signals)) or [s for s in signals if s == "t"]
+        if clash:
+            raise self._error("a name of its own for every signal", f"'{clash[0]}' twice", "Rename one of the two.")
+        self._taken.update(signals)
+
+    def _error(self, expected: str, got: str, remedy: str) -> ModelError:
+        return ModelError(f"model '{self.name}'", expected, got, remedy)
+
+
+def _foreign(expression: Any, allowed: Any) -> bool:
+    """Tell whether an expression holds a symbol that only shares its name with an allowed one."""
+    return bool(ca.Function("probe", [allowed], [expression], {"allow_free": True}).has_free())

@@ -1,0 +1,200 @@
+"""The model: immutable, symbolic, and ignorant of how its contacts behave."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from impinge.compile import Kernel, compile_kernel
+from impinge.errors import InputError, unknown_name
+from impinge.model.derive import Equations, Symbols, delassus, solve_spd
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named number: what it is called, in which unit, its value, and where that comes from."""
+
+    name: str
+    unit: str
+    value: float = 0.0
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Coordinate(Quantity):
+    """A coordinate with its start value and start speed."""
+
+    speed: float = 0.0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A mechanism and its possible contacts; build one with `impinge.ModelBuilder`.
+
+    Every expression is a CasADi SX of ``symbols``; every derivative in ``equations`` is exact.
+    """
+
+    name: str
+    coordinates: tuple[Coordinate, ...]
+    parameters: tuple[Quantity, ...]
+    inputs: tuple[Quantity, ...]
+    constraints: tuple[Quantity, ...]
+    gaps: tuple[Quantity, ...]
+    outputs: tuple[Quantity, ...]
+    symbols: Symbols
+    equations: Equations
+    output_expressions: Any
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the possible contacts, one per gap."""
+        return tuple(gap.name for gap in self.gaps)
+
+    @functools.cached_property
+    def dynamics(self) -> Kernel:
+        """Everything a simulator needs of one state, in contact space.
+
+        Outputs: ``free`` = v̇ with all rows open; ``g``, ``rate``, ``drift``, ``partial`` of the rows;
+        ``power``; ``response`` = M⁻¹Aᵀ; ``W`` = A M⁻¹Aᵀ. With row forces λ, v̇ = free + response λ and
+        g̈ = A free + drift + W λ; the kernel's ``drift`` already contains A free.
+        """
+        e = self.equations
+        n = self.symbols.v.shape[0]
+        solved = solve_spd(e.M, ca.horzcat(e.applied - e.bias - e.damping, e.A.T))
+        free, response = solved[:, 0], solved[:, 1:]
+        outputs = {
+            "free": free if n else ca.SX(0, 1),
+            "g": e.g,
+            "rate": e.rate,
+            "drift": e.drift + e.A @ free,
+            "partial": e.partial,
+            "power": e.power,
+            "response": response,
+            "W": delassus(e.A, response),
+        }
+        return self._compile("dynamics", outputs)
+
+    @functools.cached_property
+    def signals(self) -> Kernel:
+        """What a recording keeps besides the state: energies and the declared outputs."""
+        e = self.equations
+        return self._compile("signals", {"energies": ca.vertcat(e.kinetic, e.potential), "y": self.output_expressions})
+
+    @functools.cached_property
+    def _terms(self) -> Kernel:
+        e, u, nh = self.equations, self.symbols.u, len(self.constraints)
+        B = ca.jacobian(e.applied, u)
+        outputs = {
+            "M": e.M,
+            "b": e.bias + e.damping - (e.applied - B @ u),
+            "B": B,
+            "h": e.g[:nh, 0],
+            "H": e.A[:nh, :],
+            "h_dot": e.rate[:nh, 0],
+            "h_drift": e.drift[:nh, 0],
+            "gap": e.g[nh:, 0],
+            "J": e.A[nh:, :],
+            "gap_dot": e.rate[nh:, 0],
+            "gap_drift": e.drift[nh:, 0],
+            "gap_partial": e.partial[nh:, 0],
+        }
+        return self._compile("terms", outputs)
+
+    def terms(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        t: float = 0.0,
+        u: ArrayLike | None = None,
+        parameters: Mapping[str, float] | None = None,
+    ) -> dict[str, NDArray[np.float64]]:
+        """Evaluate the terms of the equation of motion, for a controller or estimator of your own.
+
+        Args:
+            q, v: coordinates (nq) and velocities (nv).
+            t: time, s.
+            u: inputs (nu); zero if left out.
+            parameters: values that differ from the model's.
+
+        Returns:
+            ``M`` (nv × nv), ``b`` (nv), ``B`` (nv × nu); of the constraints ``h``, ``H``, ``h_dot`` and
+            ``h_drift`` = Ḣv; of the gaps ``gap``, ``J``, ``gap_dot``, ``gap_drift`` = J̇v + ∂γ̇/∂t and
+            ``gap_partial`` = ∂γ/∂t.
+
+        Example:
+            >>> from impinge.robots import ball
+            >>> ball().terms(q=[1.0], v=[0.0], parameters={"m": 2.0})["M"]
+            array([[2.]])
+        """
+        inputs = np.zeros(len(self.inputs)) if u is None else u
+        return self._matrices(self._terms(q, v, t, inputs, self.parameter_vector(parameters or {})))
+
+    def _matrices(self, values: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        shapes = self._terms.outputs
+        return {k: x.reshape(shapes[k], order="F") if k in ("M", "B", "H", "J") else x for k, x in values.items()}
+
+    def _compile(self, what: str, outputs: Mapping[str, Any]) -> Kernel:
+        s = self.symbols
+        return compile_kernel(what, {"q": s.q, "v": s.v, "t": s.t, "u": s.u, "p": s.p}, outputs)
+
+    def parameter_vector(self, changes: Mapping[str, float]) -> NDArray[np.float64]:
+        """Return the parameters as a vector, with ``changes`` by name."""
+        return self._vector("parameter", self.parameters, changes)
+
+    def input_vector(self, changes: Mapping[str, float]) -> NDArray[np.float64]:
+        """Return the inputs as a vector, with ``changes`` by name; inputs not named keep their default."""
+        return self._vector("input", self.inputs, changes)
+
+    def start_vectors(self, changes: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return start coordinates and velocities, with ``changes`` by signal name (``x``, ``x_dot``)."""
+        named = [Quantity(c.name, c.unit, c.value) for c in self.coordinates]
+        named += [Quantity(c.name + "_dot", c.unit, c.speed) for c in self.coordinates]
+        x = self._vector("start value", named, changes)
+        return x[: len(self.coordinates)], x[len(self.coordinates) :]
+
+    def _vector(self, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:
+        names = [quantity.name for quantity in known]
+        values = np.array([quantity.value for quantity in known])
+        for name, value in changes.items():
+            if name not in names:
+                raise unknown_name(f"model '{self.name}'", kind, name, names)
+            values[names.index(name)] = finite(f"{kind} '{name}' of model '{self.name}'", value)
+        return values
+
+    def __str__(self) -> str:
+        kinds: list[tuple[str, Sequence[Quantity]]] = [
+            ("coordinate", self.coordinates),
+            ("parameter", self.parameters),
+            ("input", self.inputs),
+            ("constraint", self.constraints),
+            ("gap", self.gaps),
+            ("output", self.outputs),
+        ]
+        valued = {"coordinate", "parameter", "input"}
+        table = [("", "name", "unit", "value", "")]
+        for kind, quantities in kinds:
+            for k, x in enumerate(quantities):
+                value = f"{x.value:g}" if kind in valued else ""
+                if isinstance(x, Coordinate) and x.speed:
+                    value += f", moving at {x.speed:g}"
+                table.append((kind if k == 0 else "", x.name, x.unit, value, x.about))
+        widths = [max(len(row[k]) for row in table) for k in range(5)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
+        return "\n".join([f"model {self.name}", *("  " + line for line in lines)])
+
+
+def finite(who: str, value: object) -> float:
+    """Return a value as a finite float, or raise the error that says whose value it is."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise InputError(who, "a finite number", repr(value), "Give it a finite value.")
+    return number

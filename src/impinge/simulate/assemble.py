@@ -1,0 +1,107 @@
+"""From the raw log of a run to a result with names, units and a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.contact.law import Law
+from impinge.model import Model
+from impinge.simulate.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.simulate.plant import EVALUATIONS, REJECTED, STEPS, WORKS, Log, Plant, Workspace, columns
+from impinge.simulate.record import EVENTS, ROWS
+from impinge.simulate.record import STEPS as STEP_LOG
+from impinge.simulate.result import Event, Result
+
+FloatArray = NDArray[np.float64]
+
+
+def _signals(model: Model, plant: Plant, rows: FloatArray) -> tuple[dict[str, FloatArray], dict[str, str]]:
+    at = columns(plant.nq, plant.nv, plant.nu, plant.nh, plant.nc, plant.ny)
+    signals: dict[str, FloatArray] = {}
+    units: dict[str, str] = {}
+
+    def take(kind: str, offset: int, name: str, unit: str) -> None:
+        signals[name], units[name] = rows[:, at[kind].start + offset], unit
+
+    for k, x in enumerate(model.coordinates):
+        take("q", k, x.name, x.unit)
+        take("v", k, f"{x.name}_dot", f"{x.unit}/s")
+    for k, gap in enumerate(model.gaps):
+        row = plant.nh + k
+        take("g", row, f"gap_{gap.name}", gap.unit)
+        take("rate", row, f"gap_{gap.name}_dot", f"{gap.unit}/s")
+        take("force", row, f"force_{gap.name}", "N")
+        take("mode", k, f"mode_{gap.name}", "")
+        take("impulse", k, f"impulse_{gap.name}", "N·s")
+    for k, h in enumerate(model.constraints):
+        take("g", k, f"residual_{h.name}", h.unit)
+        take("force", k, f"force_{h.name}", "N")
+    for k, u in enumerate(model.inputs):
+        take("u", k, u.name, u.unit)
+    for k, y in enumerate(model.outputs):
+        take("y", k, y.name, y.unit)
+    take("energies", 0, "energy_kinetic", "J")
+    take("energies", 1, "energy_potential", "J")
+    for k, work in enumerate(WORKS):
+        take("work", k, f"work_{work}", "J")
+    return signals, units
+
+
+def _contact(signals: dict[str, FloatArray], t: FloatArray, law: Law, w: Workspace, c: int, name: str) -> ContactCertificate:
+    last = t >= t[-1] - STEADY_SHARE * (t[-1] - t[0])
+    gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
+    closed = np.array(law.closed)[signals[f"mode_{name}"][last].astype(int)].all()
+    smallest = float(w.min_force[c])
+    return ContactCertificate(
+        deepest_penetration=max(0.0, -float(w.min_gap[c])),
+        steady_penetration=max(0.0, -float(gap.min())) if closed else None,
+        smallest_force=smallest if np.isfinite(smallest) else None,
+        complementarity=float(w.max_product[c]),
+        steady_complementarity=float(np.abs(gap * force).max()),
+    )
+
+
+def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
+    """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
+    rows = log.rows[: log.used[ROWS]].copy()
+    signals, units = _signals(model, plant, rows)
+    t = rows[:, 0]
+    energy = signals["energy_kinetic"] + signals["energy_potential"]
+    names = model.contacts
+    events = tuple(
+        Event(
+            time=float(raw[0]),
+            contact=names[int(raw[1])],
+            before=laws[int(raw[1])].modes[int(raw[2])],
+            after=laws[int(raw[1])].modes[int(raw[3])],
+            impulse=float(raw[4]),
+            row=int(raw[5]),
+        )
+        for raw in log.events[: log.used[EVENTS]]
+    )
+    certificate = Certificate(
+        constraint_drift=float(w.max_residual.max(initial=0.0)),
+        contacts={name: _contact(signals, t, laws[c], w, c, name) for c, name in enumerate(names)},
+        energy=energy_balance(
+            float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
+        ),
+        steps=int(w.count[STEPS]),
+        rejected=int(w.count[REJECTED]),
+        evaluations=int(w.count[EVALUATIONS]),
+        events=len(events),
+    )
+    return Result(
+        model=model.name,
+        t=t,
+        signals=signals,
+        units=units,
+        modes={name: laws[c].modes for c, name in enumerate(names)},
+        events=events,
+        steps=log.steps[: log.used[STEP_LOG]].copy(),
+        certificate=certificate,
+        ok=not reason,
+        reason=reason,
+    )

@@ -1,0 +1,101 @@
+"""What a run can say about itself, computed from its data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+# The share of a run, at its end, over which a closed contact's penetration counts as steady.
+STEADY_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class ContactCertificate:
+    """One contact: how deep, how deep at rest, how little it pushed, how far from complementary.
+
+    Attributes:
+        deepest_penetration: largest −gap over every accepted step, or 0, m.
+        steady_penetration: largest −gap over the last twentieth of the run if the contact stays closed
+            through it, else None, m.
+        smallest_force: smallest force while closed, None if it never was, N.
+        complementarity: largest |gap × force| over every accepted step, J.
+        steady_complementarity: the same over the last twentieth of the run, J.
+    """
+
+    deepest_penetration: float
+    steady_penetration: float | None
+    smallest_force: float | None
+    complementarity: float
+    steady_complementarity: float
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """ΔE = applied work + explicit time + constraint work + contact work − dissipation, all in J.
+
+    ``residual`` is what the integrator left over; ``relative`` is over the largest term.
+    """
+
+    start: float
+    end: float
+    applied: float
+    dissipated: float
+    time: float
+    constraints: float
+    contacts: float
+    residual: float
+    relative: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a result certifies about itself."""
+
+    constraint_drift: float
+    contacts: dict[str, ContactCertificate]
+    energy: EnergyBalance
+    steps: int
+    rejected: int
+    evaluations: int
+    events: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and dicts."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        e = self.energy
+        lines = [
+            f"{self.steps} steps, {self.rejected} rejected, {self.evaluations} evaluations, {self.events} events",
+            f"constraint drift        {self.constraint_drift:.3g}",
+            f"energy                  {e.start:.6g} J -> {e.end:.6g} J, balance residual {e.residual:.2g} J",
+        ]
+        for name, c in self.contacts.items():
+            steady = "not closed at the end" if c.steady_penetration is None else f"{c.steady_penetration:.3g} m"
+            force = "never closed" if c.smallest_force is None else f"{c.smallest_force:.3g} N"
+            lines += [
+                f"contact {name}",
+                f"  deepest penetration   {c.deepest_penetration:.3g} m",
+                f"  steady penetration    {steady}",
+                f"  smallest force        {force}",
+                f"  |gap x force|         {c.complementarity:.3g} J, steady {c.steady_complementarity:.3g} J",
+            ]
+        return "\n".join(lines)
+
+
+def energy_balance(start: float, end: float, work: dict[str, float]) -> EnergyBalance:
+    """Close the balance from the energies at both ends and the work integrated in between."""
+    change, done = end - start, sum(work.values())
+    largest = max(abs(start), abs(end), *(abs(value) for value in work.values()))
+    residual = change - done
+    return EnergyBalance(
+        start=start,
+        end=end,
+        applied=work["applied"],
+        dissipated=-work["damping"],
+        time=work["time"],
+        constraints=work["constraints"],
+        contacts=work["contacts"],
+        residual=residual,
+        relative=abs(residual) / largest if largest > 0 else 0.0,
+    )

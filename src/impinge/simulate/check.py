@@ -1,0 +1,102 @@
+"""Everything that can be wrong with a run before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.contact.law import Law
+from impinge.errors import InputError, StartError, unknown_name
+from impinge.model import Model
+
+# How far a start state may miss a constraint or sink into a surface, in the row's unit.
+START_TOLERANCE = 1e-6
+
+FloatArray = NDArray[np.float64]
+
+
+def laws_of(model: Model, law: Law | Mapping[str, Law] | None) -> list[Law]:
+    """Return one law for each contact."""
+    who = f"simulation of model '{model.name}'"
+    if law is None and model.gaps:
+        raise InputError(
+            who,
+            f"a law for its contacts ({', '.join(model.contacts)})",
+            "none",
+            "Pass law=Baumgarte(), or a dict from contact to law.",
+        )
+    if law is None:
+        return []
+    if not isinstance(law, Mapping):
+        chosen = {contact: law for contact in model.contacts}
+    else:
+        chosen = dict(law)
+        for name in chosen:
+            if name not in model.contacts:
+                raise unknown_name(who, "contact", name, model.contacts)
+        missing = [contact for contact in model.contacts if contact not in chosen]
+        if missing:
+            raise InputError(who, "a law for every contact", f"none for '{missing[0]}'", "Add it to the dict of laws.")
+    for contact, one in chosen.items():
+        if not isinstance(one, Law):
+            raise InputError(who, f"a law for contact '{contact}'", repr(one), "Pass an object such as Baumgarte().")
+    return [chosen[contact] for contact in model.contacts]
+
+
+def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> None:
+    """Raise the error that fits if a model cannot start here: M, constraints, gaps."""
+    who = f"start of model '{model.name}'"
+    values = dict(zip((x.name for x in model.parameters), p, strict=True))
+    terms = model.terms(q, v, t, u, values)
+    M = terms["M"]
+    if not np.isfinite(M).all() or not np.allclose(M, M.T, rtol=1e-9, atol=1e-12):
+        raise StartError(who, "a finite, symmetric inertia matrix", f"M = {M.tolist()}", "Check kinetic(...) there.")
+    smallest = float(np.linalg.eigvalsh(M)[0])
+    if smallest <= 0:
+        raise StartError(
+            who,
+            "a positive definite inertia matrix",
+            f"smallest eigenvalue {smallest:.3g}",
+            "Give every coordinate a mass or an inertia above zero.",
+        )
+    for kind, values_, limit in (("residual", terms["h"], "zero"), ("rate", terms["h_dot"], "zero")):
+        for quantity, value in zip(model.constraints, values_, strict=True):
+            if not abs(value) <= START_TOLERANCE:
+                raise StartError(
+                    who,
+                    f"{kind} {limit} of constraint '{quantity.name}' within {START_TOLERANCE:g}",
+                    f"{value:.6g}",
+                    "Choose start values that satisfy the constraint.",
+                )
+    for quantity, value in zip(model.gaps, terms["gap"], strict=True):
+        if not value >= -START_TOLERANCE:
+            raise StartError(
+                who,
+                f"gap '{quantity.name}' of zero or more",
+                f"{value:.6g} {quantity.unit}",
+                "Choose start values at which the two do not overlap.",
+            )
+
+
+def command_vector(model: Model, who: str, command: Any, held: FloatArray) -> FloatArray:
+    """Return a controller's command as a vector of all inputs; inputs it does not name stay held."""
+    names = [x.name for x in model.inputs]
+    if isinstance(command, Mapping):
+        vector = held.copy()
+        for name, value in command.items():
+            if name not in names:
+                raise unknown_name(who, "input", name, names)
+            vector[names.index(name)] = value
+        return vector
+    values: Sequence[float] = np.atleast_1d(np.asarray(command, dtype=float)).ravel().tolist()
+    if len(values) != len(names):
+        raise InputError(
+            who,
+            f"a command of {len(names)} numbers ({', '.join(names) or 'the model has no input'})",
+            f"{len(values)}",
+            "Return one number for each input, in order, or a dict by name.",
+        )
+    return np.array(values)

@@ -1,0 +1,260 @@
+"""The event-driven loop, as pseudocode:
+
+    while t < end:
+        record x at t if it is due
+        try a step of length h from x; shrink h until its error is within tolerance
+        find the first guard that falls inside the step
+        if none:  t, x ← end of the step
+        else:     x⁻ ← x just before the fall;  x⁺ ← x just after it, t ← that instant
+                  decide modes, re-evaluate, until no mode changes
+                  record x⁻ and x⁺, and the events
+
+An instant is as wide as the time resolution (1e-12 s): x⁺ lies beyond every guard that falls within it,
+so that what falls together is decided together.
+"""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import ask, jit
+from impinge.simulate.dynamics import evaluate, restore_gaps
+from impinge.simulate.locate import find_event, guards_of_rows, resolution
+from impinge.simulate.plant import (
+    ACCELERATION,
+    ERROR,
+    FORCE,
+    LEFT_TIME,
+    RATE,
+    REJECTED,
+    ROW_TIME,
+    SAMPLES,
+    STALLED,
+    STEP,
+    STEPS,
+    TIME,
+    VALUE,
+    assign,
+    assign_rows,
+)
+from impinge.simulate.record import EVENTS, ROWS, add_current, add_events, add_row, note_extremes, write_row
+from impinge.simulate.record import STEPS as STEP_LOG
+from impinge.simulate.roots import NONE
+from impinge.simulate.step import dense_state, first_step, try_step
+
+DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER = 0, 1, 2, 3, 4, 5, 6
+
+
+@jit
+def decide_modes(plant: Any, w: Any) -> bool:
+    """Change modes at the current instant until none changes; return False if they never stop changing.
+
+    First every contact decides at once. Then one at a time, the first that wants to: this is the
+    least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
+    ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
+    derivative at the current state is then in ``w.K[0]``.
+    """
+    t, nc = w.time[TIME], plant.nc
+    evaluate(plant, w, t, w.y, w.K[0])
+    for attempt in range(50 + 10 * nc):
+        again = False
+        if attempt % max(nc, 10) == 0:
+            for c in range(nc):
+                w.changed[c] = 0
+        for c in range(nc):
+            i = plant.nh + c
+            arguments = (w.mode[c], w.rows[VALUE, i], w.rows[RATE, i], w.rows[ACCELERATION, i], w.rows[FORCE, i])
+            mode = ask(plant.decide[c], (*arguments, plant.gains[c], w.fired[c]))
+            w.fired[c] = 0
+            if mode != w.mode[c]:
+                w.mode[c] = mode
+                w.changed[c] = 1
+                again = True
+                if attempt > 0:
+                    break
+        if not again:
+            return True
+        evaluate(plant, w, t, w.y, w.K[0])
+    return False
+
+
+@jit
+def _resume(plant: Any, w: Any) -> None:
+    """Let the next step begin at the current state, whose derivative is in ``w.K[0]``."""
+    assign_rows(w.rows_start, w.rows)
+    restore_gaps(plant, w.y, w.rows_start)
+    note_extremes(plant, w, w.rows_start)
+
+
+@jit
+def _restart(plant: Any, w: Any, longest: float) -> None:
+    """Begin afresh at the current state after the equations have changed."""
+    _resume(plant, w)
+    w.time[ERROR] = 1e-4
+    if plant.fixed_step == 0.0:
+        w.time[STEP] = first_step(plant, w, w.time[TIME], longest)
+
+
+@jit
+def _any_changed(w: Any) -> bool:
+    for c in range(w.mode.size):
+        if w.mode[c] != w.left_mode[c]:
+            return True
+    return False
+
+
+@jit
+def begin(plant: Any, w: Any, longest: float) -> int:
+    """Find the modes in which a run starts, and its first step."""
+    if not decide_modes(plant, w):
+        return CYCLE
+    for i in range(w.y.size):
+        if not np.isfinite(w.K[0, i]):
+            return NOT_FINITE
+    _restart(plant, w, longest)
+    return DONE
+
+
+@jit
+def change_inputs(plant: Any, w: Any, log: Any, u: Any, longest: float) -> int:
+    """Hold new inputs from now on; contacts that they open or close change at this instant."""
+    t = w.time[TIME]
+    assign(w.left_y, w.y)
+    assign(w.left_mode, w.mode)
+    left = log.used[ROWS]
+    write_row(plant, w, log.rows[left], t, w.left_y, w.left_mode)
+    assign(w.u, u)
+    if not decide_modes(plant, w):
+        return CYCLE
+    if not _any_changed(w):
+        _resume(plant, w)
+        return DONE
+    _restart(plant, w, longest)
+    log.used[ROWS] = left + 1
+    add_row(plant, w, log, t, w.y, w.mode)
+    add_events(plant, w, log, t)
+    return DONE
+
+
+@jit
+def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, longest: float) -> int:
+    """Carry out the events of one instant of the step just computed."""
+    t = w.time[TIME]
+    left_time = t + low * h
+    dense_state(plant, w, h, low, w.left_y)
+    assign(w.left_mode, w.mode)
+    evaluate(plant, w, left_time, w.left_y, w.scratch[1])
+    guards_of_rows(plant, w, w.rows, w.guards[0])
+    note_extremes(plant, w, w.rows)
+
+    after = min(1.0, max(high, low + resolution(t) / h))
+    dense_state(plant, w, h, after, w.trial)
+    assign(w.y, w.trial)
+    w.time[TIME] = t + after * h
+    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+    guards_of_rows(plant, w, w.rows, w.guards[1])
+    for c in range(plant.nc):
+        w.fired[c] = 0
+        for k in range(w.guards.shape[2]):
+            if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
+                w.fired[c] |= 1 << k
+    if not decide_modes(plant, w):
+        return CYCLE
+    _restart(plant, w, longest)
+
+    stalled = left_time - w.time[LEFT_TIME] <= 10.0 * resolution(t)
+    w.count[STALLED] = w.count[STALLED] + 1 if stalled else 0
+    w.time[LEFT_TIME] = left_time
+    if _any_changed(w):
+        add_row(plant, w, log, left_time, w.left_y, w.left_mode)
+        add_row(plant, w, log, left_time, w.y, w.mode)
+        w.time[ROW_TIME] = w.time[TIME]
+        add_events(plant, w, log, left_time)
+    return CHATTER if w.count[STALLED] > 100 * (plant.nc + 1) else DONE
+
+
+@jit
+def _samples(plant: Any, w: Any, log: Any, t: float, h: float, until: float) -> None:
+    """Record the samples that lie inside the step just computed, before ``until``."""
+    if plant.sample == 0.0:
+        return
+    while True:
+        sample = w.count[SAMPLES] * plant.sample
+        if sample >= until - resolution(t):
+            return
+        if sample > t + resolution(t):
+            dense_state(plant, w, h, (sample - t) / h, w.scratch[0])
+            add_row(plant, w, log, sample, w.scratch[0], w.mode)
+        w.count[SAMPLES] += 1
+
+
+@jit
+def _next_length(plant: Any, w: Any, end: float) -> float:
+    """Return the length of the next step, which ends on a grid point or on ``end`` exactly where it can."""
+    t = w.time[TIME]
+    if plant.fixed_step > 0.0:
+        grid = (floor(t / plant.fixed_step + 1e-6) + 1) * plant.fixed_step
+        return min(grid, end) - t
+    h = min(w.time[STEP], plant.max_step)
+    return end - t if t + 1.01 * h >= end else h
+
+
+@jit
+def advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
+    """Simulate until ``end`` or until something needs attention; return why it came back.
+
+    FULL: the log needs room; call again. PAUSED: ``budget`` steps were tried; call again. The others are
+    failures; the state is that of the last accepted step.
+    """
+    while end - w.time[TIME] > resolution(end):
+        if budget == 0:
+            return PAUSED
+        budget -= 1
+        t = w.time[TIME]
+        h = _next_length(plant, w, end)
+        inside = int(h / plant.sample) + 8 if plant.sample > 0.0 else 8
+        if log.used[ROWS] + inside >= log.rows.shape[0]:
+            return FULL
+        if log.used[EVENTS] + plant.nc >= log.events.shape[0] or log.used[STEP_LOG] + 1 >= log.steps.shape[0]:
+            return FULL
+        due = plant.sample > 0.0 and w.count[SAMPLES] * plant.sample <= t + resolution(t)
+        if due or plant.every_step:
+            add_current(plant, w, log)
+
+        error = try_step(plant, w, t, h)
+        if not np.isfinite(error) or (error > 1.0 and plant.fixed_step == 0.0):
+            w.count[REJECTED] += 1
+            w.time[STEP] = h * (max(0.2, 0.9 * error**-0.2) if np.isfinite(error) else 0.1)
+            if w.time[STEP] < resolution(t) or plant.fixed_step > 0.0:
+                return TOO_SMALL if np.isfinite(error) else NOT_FINITE
+            continue
+
+        low, high = find_event(plant, w, t, h) if plant.nc > 0 else (NONE, NONE)
+        w.count[STEPS] += 1
+        step = log.steps[log.used[STEP_LOG]]
+        step[0], step[1] = t, min(low, 1.0) * h
+        log.used[STEP_LOG] += 1
+        if low != NONE:
+            _samples(plant, w, log, t, h, t + low * h)
+            status = _event(plant, w, log, h, low, high, end - t)
+            if status != DONE:
+                return status
+            continue
+
+        _samples(plant, w, log, t, h, t + h)
+        assign(w.y, w.trial)
+        w.time[TIME] = end if t + h >= end - resolution(end) else t + h
+        assign(w.K[0], w.K[plant.tableau.c.size - 1])
+        assign_rows(w.rows_start, w.rows_end)
+        restore_gaps(plant, w.y, w.rows_start)
+        note_extremes(plant, w, w.rows_start)
+        if plant.fixed_step == 0.0:
+            # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.
+            factor = 0.9 * max(error, 1e-10) ** -0.17 * w.time[ERROR] ** 0.04
+            proposal = h * min(10.0, max(0.2, factor))
+            w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
+            w.time[ERROR] = max(error, 1e-4)
+    return DONE

@@ -1,0 +1,59 @@
+"""How to integrate between events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from impinge.errors import InputError
+from impinge.simulate.tableau import CLASSICAL, DORMAND_PRINCE, Tableau
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Dormand–Prince 5(4) with step control.
+
+    Args:
+        rtol, atol: the error of one step may be ``atol + rtol·|x|`` in each coordinate, velocity and gap.
+        max_step: longest step, s.
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    max_step: float = float("inf")
+
+    tableau = DORMAND_PRINCE
+    step = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.atol < 1 and 0 < self.rtol < 1 and self.max_step > 0):
+            raise InputError(
+                "method Adaptive",
+                "0 < rtol < 1, 0 < atol < 1 and max_step > 0",
+                f"rtol = {self.rtol:g}, atol = {self.atol:g}, max_step = {self.max_step:g}",
+                "The defaults, rtol = 1e-8 and atol = 1e-10, suit most models.",
+            )
+
+
+@dataclass(frozen=True)
+class FixedStep:
+    """The classical Runge–Kutta method of order 4 on a fixed grid; an event splits the step it falls in.
+
+    Args:
+        step: grid spacing, s.
+    """
+
+    step: float
+
+    tableau = CLASSICAL
+    rtol = 1e-8
+    atol = 1e-10
+    max_step = float("inf")
+
+    def __post_init__(self) -> None:
+        if not 0 < self.step < float("inf"):
+            raise InputError("method FixedStep", "a step above zero, in seconds", f"{self.step:g}", "Give e.g. 1e-3.")
+
+
+Method = Adaptive | FixedStep
+
+__all__ = ["Adaptive", "FixedStep", "Method", "Tableau"]

@@ -1,0 +1,217 @@
+"""What a run needs in memory: a plant that never changes, and a workspace that does.
+
+The integrated vector y holds, one after another,
+
+    q (nq), v (nv), gaps (nc), impulses (nc), work (5: applied, damping, time, constraints, contacts).
+
+The gaps are integrated beside the coordinates they depend on, so that step control resolves them and
+dense output gives each of them as a polynomial over the step; the impulses' derivatives give the forces.
+At the start of every step the gaps are set to their true values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
+from impinge.contact.law import GUARDS, Law
+from impinge.contact.rows import RowWorkspace, row_workspace
+from impinge.model import Model
+from impinge.simulate.roots import NODES, root_workspace
+from impinge.simulate.tableau import Tableau
+
+WORKS = ("applied", "damping", "time", "constraints", "contacts")
+
+# Rows of the arrays that describe constraints and contacts at one instant.
+VALUE, RATE, ACCELERATION, FORCE = 0, 1, 2, 3
+
+
+class Plant(NamedTuple):
+    """Addresses, sizes and numbers that stay fixed during a run (nh constraints, nc contacts)."""
+
+    evaluate: int
+    dynamics: int
+    signals: int
+    nq: int
+    nv: int
+    nu: int
+    nh: int
+    nc: int
+    ny: int
+    signal_size: int
+    parameters: Vector
+    prescribe: Integers
+    guard: Integers
+    decide: Integers
+    gains: Matrix
+    closed: IntegerMatrix
+    stabilization: Vector
+    tableau: Tableau
+    rtol: float
+    atol: float
+    fixed_step: float
+    max_step: float
+    sample: float
+    every_step: bool
+
+
+class Workspace(NamedTuple):
+    """Arrays that a run writes to; allocated once."""
+
+    y: Vector
+    u: Vector
+    mode: Integers
+    time: Vector  # TIME, STEP, ...: see below
+    count: Integers  # STEPS, ...: see below
+    K: Matrix
+    trial: Vector
+    scratch: Matrix
+    out: Vector
+    signal: Vector
+    rows: Matrix  # at the last evaluated state
+    rows_start: Matrix
+    rows_end: Matrix
+    prescribed: Integers
+    value: Vector
+    solver: RowWorkspace
+    poly: Matrix
+    nodes: Matrix  # one contact's guards at the nodes of the step
+    guards: Cube  # all contacts' guards at one instant
+    candidates: Matrix
+    stack: Matrix
+    left_y: Vector
+    left_mode: Integers
+    fired: Integers
+    since: Vector
+    min_gap: Vector
+    min_force: Vector
+    max_residual: Vector
+    max_product: Vector
+    changed: Integers
+
+
+# Indices into Workspace.time.
+TIME, STEP, ERROR, LEFT_TIME, ROW_TIME = 0, 1, 2, 3, 4
+# Indices into Workspace.count.
+STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED = 0, 1, 2, 3, 4
+
+
+class Log(NamedTuple):
+    """Growing records: rows of the trajectory, events, and accepted steps."""
+
+    rows: Matrix  # n × columns, see `columns`
+    events: Matrix  # n × EVENT_COLUMNS
+    steps: Matrix  # n × 2: start and length of each accepted step
+    used: Integers  # rows, events, steps in use
+
+
+EVENT_COLUMNS = 6  # time, contact, mode before, mode after, impulse, index of the row on the left side
+
+
+def columns(nq: int, nv: int, nu: int, nh: int, nc: int, ny: int) -> dict[str, slice]:
+    """Return where each kind of signal stands in a row of the log."""
+    sizes = {
+        "t": 1,
+        "q": nq,
+        "v": nv,
+        "u": nu,
+        "g": nh + nc,
+        "rate": nh + nc,
+        "force": nh + nc,
+        "mode": nc,
+        "impulse": nc,
+        "work": len(WORKS),
+        "energies": 2,
+        "y": ny,
+    }
+    places, start = {}, 0
+    for name, size in sizes.items():
+        places[name] = slice(start, start + size)
+        start += size
+    return places
+
+
+@jit
+def assign(target: Any, source: Any) -> None:
+    """Copy a vector into the first elements of another; slices would ask numba for memory."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@jit
+def assign_rows(target: Any, source: Any) -> None:
+    """Copy one description of all rows into another."""
+    for k in range(source.shape[0]):
+        for i in range(source.shape[1]):
+            target[k, i] = source[k, i]
+
+
+def workspace(plant: Plant, kernel_size: int) -> Workspace:
+    """Allocate everything a run of this plant writes to."""
+    n, m, s = plant.nq + plant.nv + 2 * plant.nc + len(WORKS), plant.nh + plant.nc, plant.tableau.c.size
+    contacts = np.zeros(plant.nc)
+    return Workspace(
+        y=np.zeros(n),
+        u=np.zeros(plant.nu),
+        mode=np.zeros(plant.nc, dtype=np.int64),
+        time=np.array([0.0, 0.0, 1e-4, -np.inf, -np.inf]),
+        count=np.zeros(5, dtype=np.int64),
+        K=np.zeros((s, n)),
+        trial=np.zeros(n),
+        scratch=np.zeros((2, n)),
+        out=np.zeros(kernel_size),
+        signal=np.zeros(plant.signal_size),
+        rows=np.zeros((4, m)),
+        rows_start=np.zeros((4, m)),
+        rows_end=np.zeros((4, m)),
+        prescribed=np.zeros(m, dtype=np.int64),
+        value=np.zeros(m + 1),
+        solver=row_workspace(m),
+        poly=np.zeros((2, plant.tableau.dense.shape[1])),
+        nodes=np.zeros((GUARDS, NODES.size)),
+        guards=np.zeros((3, plant.nc, GUARDS)),
+        candidates=np.zeros((plant.nc, GUARDS)),
+        stack=root_workspace(),
+        left_y=np.zeros(n),
+        left_mode=np.zeros(plant.nc, dtype=np.int64),
+        fired=np.zeros(plant.nc, dtype=np.int64),
+        since=contacts.copy(),
+        min_gap=np.full(plant.nc, np.inf),
+        min_force=np.full(plant.nc, np.inf),
+        max_residual=np.zeros(plant.nh),
+        max_product=contacts.copy(),
+        changed=np.zeros(plant.nc, dtype=np.int64),
+    )
+
+
+def law_tables(laws: Sequence[Law]) -> dict[str, NDArray[Any]]:
+    """Return the laws of all contacts as arrays: addresses, gains, closed modes."""
+    width = max((len(law.gains) for law in laws), default=1)
+    modes = max((len(law.modes) for law in laws), default=1)
+    gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes), dtype=np.int64)
+    for i, law in enumerate(laws):
+        gains[i, : len(law.gains)] = law.gains
+        closed[i, : len(law.closed)] = law.closed
+    return {
+        "prescribe": np.array([law.prescribe.address for law in laws], dtype=np.int64),
+        "guard": np.array([law.guard.address for law in laws], dtype=np.int64),
+        "decide": np.array([law.decide.address for law in laws], dtype=np.int64),
+        "gains": gains,
+        "closed": closed,
+    }
+
+
+def sizes(model: Model) -> dict[str, int]:
+    """Return the sizes of a model as the plant names them."""
+    return {
+        "nq": len(model.coordinates),
+        "nv": len(model.coordinates),
+        "nu": len(model.inputs),
+        "nh": len(model.constraints),
+        "nc": len(model.gaps),
+        "ny": len(model.outputs),
+    }

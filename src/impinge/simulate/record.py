@@ -1,0 +1,82 @@
+"""Writing down what happened: rows of the trajectory, events, extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impinge.compile import call, jit
+from impinge.simulate.dynamics import evaluate
+from impinge.simulate.plant import FORCE, RATE, ROW_TIME, TIME, VALUE, assign
+
+ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
+
+
+@jit
+def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None:
+    """Write one row of the log for a state and modes; the workspace's own modes stay as they are."""
+    nx, nu, nc, m = plant.nq + plant.nv, plant.nu, plant.nc, plant.nh + plant.nc
+    for c in range(nc):
+        w.mode[c], mode[c] = mode[c], w.mode[c]
+    evaluate(plant, w, t, y, w.scratch[1])
+    for c in range(nc):
+        w.mode[c], mode[c] = mode[c], w.mode[c]
+    call(plant.signals, (y[: plant.nq], y[plant.nq : nx], t, w.u, plant.parameters, w.signal))
+    row[0] = t
+    assign(row[1:], y[:nx])
+    k = 1 + nx
+    assign(row[k:], w.u)
+    k += nu
+    for kind in (VALUE, RATE, FORCE):
+        assign(row[k:], w.rows[kind])
+        k += m
+    for c in range(nc):
+        row[k + c] = mode[c]
+    k += nc
+    rest = y[nx + nc :]  # impulses and work
+    assign(row[k:], rest)
+    assign(row[k + rest.size :], w.signal)
+
+
+@jit
+def add_row(plant: Any, w: Any, log: Any, t: float, y: Any, mode: Any) -> None:
+    """Append a row to the log."""
+    write_row(plant, w, log.rows[log.used[ROWS]], t, y, mode)
+    log.used[ROWS] += 1
+    w.time[ROW_TIME] = t
+
+
+@jit
+def add_events(plant: Any, w: Any, log: Any, t: float) -> None:
+    """Append an event for every contact whose mode differs from the one on the left side of this instant.
+
+    Its impulse is what the contact delivered since its previous event. The left row must be the last but
+    one in the log, the right row the last.
+    """
+    for c in range(plant.nc):
+        if w.mode[c] != w.left_mode[c]:
+            event = log.events[log.used[EVENTS]]
+            impulse = w.y[plant.nq + plant.nv + plant.nc + c]
+            event[0], event[1], event[2], event[3] = t, c, w.left_mode[c], w.mode[c]
+            event[4], event[5] = impulse - w.since[c], log.used[ROWS] - 2
+            w.since[c] = impulse
+            log.used[EVENTS] += 1
+
+
+@jit
+def note_extremes(plant: Any, w: Any, rows: Any) -> None:
+    """Keep the extremes over every accepted step, for the certificate."""
+    for i in range(plant.nh):
+        w.max_residual[i] = max(w.max_residual[i], abs(rows[VALUE, i]))
+    for c in range(plant.nc):
+        gap, force = rows[VALUE, plant.nh + c], rows[FORCE, plant.nh + c]
+        w.min_gap[c] = min(w.min_gap[c], gap)
+        w.max_product[c] = max(w.max_product[c], abs(gap * force))
+        if plant.closed[c, w.mode[c]]:
+            w.min_force[c] = min(w.min_force[c], force)
+
+
+@jit
+def add_current(plant: Any, w: Any, log: Any) -> None:
+    """Append the current state unless the log has this instant already."""
+    if w.time[TIME] > w.time[ROW_TIME]:
+        add_row(plant, w, log, w.time[TIME], w.y, w.mode)

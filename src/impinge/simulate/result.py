@@ -1,0 +1,170 @@
+"""The result of a run: signals by name, events with both sides, and a certificate."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.errors import unknown_name
+from impinge.simulate.certificate import Certificate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A contact that changed its mode.
+
+    Attributes:
+        time: s.
+        contact: its name.
+        before, after: mode names on both sides of the instant.
+        impulse: what the contact delivered since its previous event, N·s.
+        row: index of the result's row just before; ``row + 1`` is just after.
+    """
+
+    time: float
+    contact: str
+    before: str
+    after: str
+    impulse: float
+    row: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """Signals over time. ``result["q"]`` is a signal, ``result.t`` the time.
+
+    At an event, two rows share one time: the state before and after. Signals, for a coordinate ``x``,
+    a contact ``c`` and a constraint ``h``: ``x``, ``x_dot``, ``gap_c``, ``gap_c_dot``, ``force_c``, ``mode_c``
+    (index into ``modes["c"]``), ``impulse_c``, ``residual_h``, ``force_h``; inputs and outputs by their names;
+    ``energy_kinetic``, ``energy_potential``, ``work_applied``, ``work_damping``, ``work_time``,
+    ``work_constraints``, ``work_contacts``.
+
+    Attributes:
+        ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is.
+        steps: start and length of every accepted step, n × 2.
+    """
+
+    model: str
+    t: FloatArray
+    signals: Mapping[str, FloatArray]
+    units: Mapping[str, str]
+    modes: Mapping[str, tuple[str, ...]]
+    events: tuple[Event, ...]
+    steps: FloatArray
+    certificate: Certificate
+    ok: bool
+    reason: str
+
+    def __getitem__(self, name: str) -> FloatArray:
+        if name not in self.signals:
+            raise unknown_name(f"result of model '{self.model}'", "signal", name, self.signals)
+        return self.signals[name]
+
+    def mode(self, contact: str, row: int = -1) -> str:
+        """Return the name of a contact's mode in a row, the last one by default."""
+        return self.modes[contact][int(self[f"mode_{contact}"][row])]
+
+    def times(self, contact: str, before: str | None = None, after: str | None = None) -> list[float]:
+        """Return the times of a contact's events, optionally only those from or to a mode."""
+        return [
+            event.time
+            for event in self.events
+            if event.contact == contact and before in (None, event.before) and after in (None, event.after)
+        ]
+
+    def crossings(self, name: str, level: float = 0.0, direction: int = 0, where: NDArray[np.bool_] | None = None) -> FloatArray:
+        """Return the times at which a signal with a recorded rate crosses a level.
+
+        Between rows the signal is the cubic through its values and its rates ``{name}_dot``.
+
+        Args:
+            name: a coordinate or a gap.
+            level: what it crosses.
+            direction: +1 upwards, −1 downwards, 0 both.
+            where: rows that may begin an interval to look at.
+        """
+        from scipy.interpolate import CubicHermiteSpline
+
+        y, rate = self[name] - level, self[f"{name}_dot"]
+        times = []
+        for k in range(self.t.size - 1):
+            h = self.t[k + 1] - self.t[k]
+            rises = y[k] < 0 <= y[k + 1] and direction >= 0
+            falls = y[k] > 0 >= y[k + 1] and direction <= 0
+            if h > 0 and (rises or falls) and (where is None or where[k]):
+                ends = slice(k, k + 2)
+                roots = CubicHermiteSpline(self.t[ends], y[ends], rate[ends]).roots(extrapolate=False)
+                times += list(roots[:1])
+        return np.array(times)
+
+    def maxima(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Return times and values of the local maxima of a signal with a recorded rate (cubic between rows)."""
+        from scipy.interpolate import CubicHermiteSpline
+
+        y, rate = self[name], self[f"{name}_dot"]
+        times, values = [], []
+        for k in range(self.t.size - 1):
+            if self.t[k + 1] > self.t[k] and rate[k] > 0 >= rate[k + 1]:
+                ends = slice(k, k + 2)
+                cubic = CubicHermiteSpline(self.t[ends], y[ends], rate[ends])
+                for top in cubic.derivative().roots(extrapolate=False)[:1]:
+                    times.append(float(top))
+                    values.append(float(cubic(top)))
+        return np.array(times), np.array(values)
+
+    def mean_step(self, start: float, end: float) -> float:
+        """Return the mean length of the accepted steps that lie at least partly between two times, s."""
+        begins, lengths = self.steps[:, 0], self.steps[:, 1]
+        inside = (begins < end) & (begins + lengths > start)
+        return float(lengths[inside].mean()) if inside.any() else float("nan")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the signals as a table indexed by time; units are in ``.attrs["units"]``."""
+        import pandas as pd
+
+        frame = pd.DataFrame(dict(self.signals), index=pd.Index(self.t, name="t"))
+        frame.attrs["units"] = dict(self.units)
+        return frame
+
+    def plot(self) -> Figure:
+        """Draw coordinates, gaps, forces, modes and inputs over time."""
+        from impinge.simulate.plot import overview
+
+        return overview(self)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``trajectory.csv``, ``events.csv`` and ``certificate.json`` into a folder and return it."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        self.write_tables(path)
+        (path / "certificate.json").write_text(json.dumps(self.certificate.to_dict(), indent=2) + "\n")
+        return path
+
+    def write_tables(self, path: Path) -> None:
+        """Write ``trajectory.csv`` and ``events.csv`` into an existing folder."""
+        with (path / "trajectory.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["t", *self.signals])
+            writer.writerows(np.column_stack([self.t, *self.signals.values()]).tolist())
+        with (path / "events.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["time", "contact", "before", "after", "impulse"])
+            writer.writerows([e.time, e.contact, e.before, e.after, e.impulse] for e in self.events)
+
+    def __str__(self) -> str:
+        end = "reached its end" if self.ok else f"stopped early: {self.reason}"
+        head = f"result of model {self.model}: {self.t[-1]:g} s simulated, {self.t.size} rows, {end}"
+        return f"{head}\n{self.certificate}"

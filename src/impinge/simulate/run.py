@@ -1,0 +1,247 @@
+"""`simulate`: check everything, run the compiled loop, tick the controllers, hand over the result."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.compile import Struct
+from impinge.contact.law import Law
+from impinge.errors import InputError
+from impinge.model import Model, finite
+from impinge.simulate import engine
+from impinge.simulate.assemble import assemble
+from impinge.simulate.check import check_start, command_vector, laws_of
+from impinge.simulate.clock import Clock, Controller, exact_period
+from impinge.simulate.dynamics import right_hand_side
+from impinge.simulate.locate import resolution
+from impinge.simulate.method import Adaptive, Method
+from impinge.simulate.plant import (
+    EVENT_COLUMNS,
+    LEFT_TIME,
+    TIME,
+    Log,
+    Plant,
+    Workspace,
+    columns,
+    law_tables,
+    sizes,
+    workspace,
+)
+from impinge.simulate.record import EVENTS, ROWS, add_current, write_row
+from impinge.simulate.record import STEPS as STEP_LOG
+from impinge.simulate.result import Result
+
+FloatArray = NDArray[np.float64]
+
+_DEFAULT_SAMPLES = 500
+_BUDGET = 20_000  # steps between two looks at the progress bar and at the keyboard
+
+
+def simulate(
+    model: Model,
+    law: Law | Mapping[str, Law] | None = None,
+    *,
+    until: float,
+    start: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+    controller: Controller | Sequence[Controller] = (),
+    method: Method | None = None,
+    stabilization: tuple[float, float] = (400.0, 40.0),
+    sample: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Result:
+    """Simulate a model from t = 0, event by event.
+
+    Args:
+        model: what moves.
+        law: how its contacts behave; one for all, or one for each by name.
+        until: end time, s.
+        start: start values that differ from the model's, by signal name (``x``, ``x_dot``).
+        parameters: parameters that differ from the model's.
+        inputs: inputs held constant, as far as no controller commands them.
+        controller: sampled controllers, each with its own period.
+        method: `Adaptive` (the default) or `FixedStep`.
+        stabilization: (α₀, α₁) of bilateral constraints, ḧ + α₁ḣ + α₀h = 0.
+        sample: spacing of recorded rows, s. By default every step is recorded, and at least 500 rows.
+        progress: called now and then with the simulated time.
+
+    Returns:
+        The result; if the run fails half-way, what there is, with ``ok`` False and the reason.
+
+    Raises:
+        ImpingeError: if something is wrong before the run starts.
+
+    Example:
+        >>> from impinge import Baumgarte, robots
+        >>> result = simulate(robots.ball(), Baumgarte(a0=100, a1=20, a2=1e6), until=2.0)
+        >>> [round(t, 6) for t in result.times("floor", after="Contact")]
+        [0.451524, 1.015104, 1.304346]
+    """
+    who = f"simulation of model '{model.name}'"
+    end = finite(f"end time of the {who}", until)
+    spacing = end / _DEFAULT_SAMPLES if sample is None else finite(f"sample spacing of the {who}", sample)
+    if end <= 0 or spacing <= 0:
+        raise InputError(who, "an end time and a sample spacing above zero", f"{end:g} s and {spacing:g} s", "Set both.")
+    gains = [finite(f"stabilization of the {who}", a) for a in stabilization]
+    if len(gains) != 2 or min(gains) <= 0:
+        got = f"({', '.join(f'{a:g}' for a in gains)})"
+        raise InputError(who, "stabilization gains (a0, a1) above zero", got, "A critically damped pair is (w², 2w).")
+    p = model.parameter_vector(parameters or {})
+    q, v = model.start_vectors(start or {})
+    u = model.input_vector(inputs or {})
+    laws = laws_of(model, law)
+    check_start(model, 0.0, q, v, u, p)
+    chosen = method or Adaptive()
+    plant = Plant(
+        evaluate=right_hand_side.address,
+        dynamics=model.dynamics.address,
+        signals=model.signals.address,
+        **sizes(model),
+        signal_size=model.signals.size,
+        parameters=p,
+        **law_tables(laws),
+        stabilization=np.array(gains),
+        tableau=chosen.tableau,
+        rtol=chosen.rtol,
+        atol=chosen.atol,
+        fixed_step=float(chosen.step),
+        max_step=float(chosen.max_step),
+        sample=spacing,
+        every_step=sample is None,
+    )
+    run = _Run(model, plant, workspace(plant, model.dynamics.size), progress)
+    run.w.y[: q.size + v.size] = np.concatenate([q, v])
+    run.w.u[:] = u
+    controllers = list(controller) if isinstance(controller, Sequence) else [controller]
+    reason = run.through(end, controllers)
+    return assemble(model, laws, plant, run.w, run.log, reason)
+
+
+class _Run:
+    """One run in progress."""
+
+    def __init__(self, model: Model, plant: Plant, w: Workspace, progress: Callable[[float], None] | None) -> None:
+        self.model, self.plant, self.w, self.progress = model, plant, w, progress
+        self.packed = Struct(plant), Struct(w)
+        self.places = columns(plant.nq, plant.nv, plant.nu, plant.nh, plant.nc, plant.ny)
+        self.width = self.places["y"].stop
+        self.log = Log(
+            rows=np.zeros((1024, self.width)),
+            events=np.zeros((64 + 4 * plant.nc, EVENT_COLUMNS)),
+            steps=np.zeros((1024, 2)),
+            used=np.zeros(3, dtype=np.int64),
+        )
+        self.packed_log = Struct(self.log)
+        names = [x.name for x in model.outputs]
+        if not names:
+            names = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
+        self.measurement = namedtuple("Measurement", names)  # type: ignore[misc]  # its fields are the model's
+
+    def through(self, end: float, controllers: list[Controller]) -> str:
+        """Run to the end; return an empty string, or why it could not."""
+        clock = self._clock(controllers)
+        if clock is not None:
+            reason = self._tick(0.0, controllers, first=True)
+            if reason:
+                self._record()
+                return reason
+        reason = self._failure(engine.begin(*self.packed, end))
+        tick = 0
+        while not reason:
+            if clock is None:
+                stop = end
+            else:
+                tick = clock.next(tick)
+                stop = min(clock.time(tick), end)
+            reason = self._advance(stop)
+            if reason or stop >= end:
+                break
+            assert clock is not None
+            reason = self._tick(stop, [controllers[i] for i in clock.due(tick)])
+        self._record()
+        return reason
+
+    def _clock(self, controllers: list[Controller]) -> Clock | None:
+        if not controllers:
+            return None
+        for one in controllers:
+            if not isinstance(one, Controller):
+                raise InputError(
+                    f"simulation of model '{self.model.name}'",
+                    "a controller with period, reset(measurement) and step(t, measurement)",
+                    repr(one),
+                    "Give the object these three members.",
+                )
+        return Clock([exact_period(f"controller {type(one).__name__}", one.period) for one in controllers])
+
+    def _advance(self, stop: float) -> str:
+        while True:
+            status = engine.advance(*self.packed, self.packed_log, stop, _BUDGET)
+            if self.progress is not None:
+                self.progress(float(self.w.time[TIME]))
+            if status == engine.FULL:
+                self._grow(self.log.rows.shape[0])
+            elif status != engine.PAUSED:
+                return self._failure(status)
+
+    def _tick(self, t: float, due: list[Controller], first: bool = False) -> str:
+        """Let controllers sample the left limit at t and hold their commands from t on."""
+        measurement = self._measure(t)
+        u = self.w.u.copy()
+        for one in due:
+            who = f"controller {type(one).__name__} of model '{self.model.name}'"
+            if first:
+                one.reset(measurement)
+            u = command_vector(self.model, who, one.step(t, measurement), u)
+        if not np.isfinite(u).all():
+            name = self.model.inputs[int(np.flatnonzero(~np.isfinite(u))[0])].name
+            return f"a controller commanded {u[~np.isfinite(u)][0]} for input '{name}' at t = {t:g} s"
+        if first:
+            self.w.u[:] = u
+            return ""
+        if np.array_equal(u, self.w.u):
+            return ""
+        self._grow(4)
+        return self._failure(engine.change_inputs(*self.packed, self.packed_log, u, self.plant.max_step))
+
+    def _measure(self, t: float) -> Any:
+        w, row = self.w, np.zeros(self.width)
+        event_now = t - w.time[LEFT_TIME] <= 2 * resolution(t)
+        write_row(*self.packed, row, t, w.left_y if event_now else w.y, w.left_mode if event_now else w.mode)
+        values = row[self.places["y"]] if self.model.outputs else row[self.places["q"].start : self.places["v"].stop]
+        return self.measurement(*values.tolist())
+
+    def _record(self) -> None:
+        self._grow(2)
+        add_current(*self.packed, self.packed_log)
+
+    def _grow(self, rows: int) -> None:
+        """Make room in the log for this many rows more and for the events of an instant."""
+        log, room, changes = self.log, rows + 4 * self.plant.nc + 16, {}
+        for index, name in ((ROWS, "rows"), (EVENTS, "events"), (STEP_LOG, "steps")):
+            table = getattr(log, name)
+            if log.used[index] + room > table.shape[0]:
+                changes[name] = np.concatenate([table, np.zeros((max(table.shape[0], room), table.shape[1]))])
+        if changes:
+            self.log = log._replace(**changes)
+            self.packed_log = Struct(self.log)
+
+    def _failure(self, status: int) -> str:
+        t = float(self.w.time[TIME])
+        changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
+        return {
+            engine.DONE: "",
+            engine.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
+            "fast there; soften the contact, loosen the tolerances or check the model",
+            engine.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",
+            engine.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close each other without end: "
+            "check whether their gaps contradict each other",
+            engine.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: "
+            "check whether their law's gains suit the model",
+        }[status]

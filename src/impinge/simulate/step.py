@@ -1,0 +1,104 @@
+"""One Runge–Kutta step, its error, its dense output, and the first step's length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import jit
+from impinge.simulate.dynamics import evaluate
+from impinge.simulate.plant import VALUE, assign, assign_rows
+
+
+@jit
+def try_step(plant: Any, w: Any, t: float, h: float) -> float:
+    """Compute the stages of a step from ``w.y`` and return its error relative to the tolerance.
+
+    On return ``w.trial`` is the new state, ``w.rows_end`` describes its rows and ``w.K`` the stages.
+    The derivative at the start must be in ``w.K[0]``.
+    """
+    tableau, n = plant.tableau, w.y.size
+    stages = tableau.c.size
+    for s in range(1, stages):
+        for i in range(n):
+            increment = 0.0
+            for r in range(s):
+                increment += tableau.a[s, r] * w.K[r, i]
+            w.trial[i] = w.y[i] + h * increment
+        evaluate(plant, w, t + tableau.c[s] * h, w.trial, w.K[s])
+    assign_rows(w.rows_end, w.rows)
+    return _error(plant, w, h)
+
+
+@jit
+def _error(plant: Any, w: Any, h: float) -> float:
+    """Return the largest component of the error estimate over its tolerance, infinite if not finite.
+
+    Coordinates, velocities and gaps count. A gap also has the difference between its integrated and its
+    true value: a surface whose bumps fall between the stages shows there.
+    """
+    tableau, worst = plant.tableau, 0.0
+    x = plant.nq + plant.nv
+    for i in range(x + plant.nc):
+        estimate = 0.0
+        for s in range(tableau.c.size):
+            estimate += tableau.error[s] * w.K[s, i]
+        estimate = abs(h * estimate)
+        if i >= x:
+            estimate = max(estimate, abs(w.trial[i] - w.rows_end[VALUE, plant.nh + i - x]))
+        scale = plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i]))
+        ratio = estimate / scale
+        if not np.isfinite(ratio) or not np.isfinite(w.trial[i]):
+            return np.inf
+        worst = max(worst, ratio)
+    return worst
+
+
+@jit
+def dense_state(plant: Any, w: Any, h: float, theta: float, y: Any) -> None:
+    """Write the state at t + θh inside (or a hair beyond) the step just computed."""
+    dense = plant.tableau.dense
+    stages, degree = dense.shape
+    assign(y, w.y)
+    for s in range(stages):
+        weight = 0.0
+        for k in range(degree - 1, -1, -1):
+            weight = (weight + dense[s, k]) * theta
+        for i in range(y.size):
+            y[i] += h * weight * w.K[s, i]
+
+
+@jit
+def dense_polynomial(plant: Any, w: Any, component: int, coefficients: Any) -> None:
+    """Write the coefficients of θ, θ², … of (y(t + θh) − y(t)) / h for one component."""
+    dense = plant.tableau.dense
+    for k in range(dense.shape[1]):
+        coefficients[k] = 0.0
+        for s in range(dense.shape[0]):
+            coefficients[k] += dense[s, k] * w.K[s, component]
+
+
+@jit
+def first_step(plant: Any, w: Any, t: float, longest: float) -> float:
+    """Guess the length of a first step from the size of the derivatives.
+
+    E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, II.4.
+    """
+    x = plant.nq + plant.nv
+    size, slope = 0.0, 0.0
+    for i in range(x):
+        scale = plant.atol + plant.rtol * abs(w.y[i])
+        size, slope = max(size, abs(w.y[i]) / scale), max(slope, abs(w.K[0, i]) / scale)
+    h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
+    h = min(h, longest)
+    for i in range(w.y.size):
+        w.trial[i] = w.y[i] + h * w.K[0, i]
+    evaluate(plant, w, t + h, w.trial, w.K[1])
+    curve = 0.0
+    for i in range(x):
+        scale = plant.atol + plant.rtol * abs(w.y[i])
+        curve = max(curve, abs(w.K[1, i] - w.K[0, i]) / scale / h)
+    steepest = max(slope, curve)
+    second = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** (1.0 / plant.tableau.order)
+    return min(100 * h, second, longest)
