@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from impinge.contact import Baumgarte, Law
     from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
     from impinge.model import Model, ModelBuilder
-    from impinge.simulate import Adaptive, Controller, Event, FixedStep, Result, simulate
+    from impinge.simulation import Adaptive, Controller, Event, FixedStep, Result, simulate
 
 __version__ = "0.1.0"
 
@@ -25,7 +25,7 @@ _HOMES = {
     "impinge.contact": ("Baumgarte", "Law"),
     "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
     "impinge.model": ("Model", "ModelBuilder"),
-    "impinge.simulate": ("Adaptive", "Controller", "Event", "FixedStep", "Result", "simulate"),
+    "impinge.simulation": ("Adaptive", "Controller", "Event", "FixedStep", "Result", "simulate"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

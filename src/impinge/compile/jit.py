@@ -28,7 +28,7 @@ from impinge.compile import cache
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parents[1]
-_HOT_LAYERS = ("compile", "contact", "simulate")  # where hot loops and the constants frozen into them live
+_HOT_LAYERS = ("compile", "contact", "simulation")  # where hot loops and the constants frozen into them live
 
 
 @functools.cache

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
-from impinge.simulate.dynamics import evaluate
-from impinge.simulate.plant import VALUE, assign, assign_rows
+from impinge.simulation.dynamics import evaluate
+from impinge.simulation.plant import VALUE, assign, assign_rows
 
 
 @jit

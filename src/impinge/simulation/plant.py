@@ -21,8 +21,8 @@ from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
 from impinge.contact.law import GUARDS, Law
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import Model
-from impinge.simulate.roots import NODES, root_workspace
-from impinge.simulate.tableau import Tableau
+from impinge.simulation.roots import NODES, root_workspace
+from impinge.simulation.tableau import Tableau
 
 WORKS = ("applied", "damping", "time", "constraints", "contacts")
 

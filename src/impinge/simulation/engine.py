@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, jit
-from impinge.simulate.dynamics import evaluate, restore_gaps
-from impinge.simulate.locate import find_event, guards_of_rows, resolution
-from impinge.simulate.plant import (
+from impinge.simulation.dynamics import evaluate, restore_gaps
+from impinge.simulation.locate import find_event, guards_of_rows, resolution
+from impinge.simulation.plant import (
     ACCELERATION,
     ERROR,
     FORCE,
@@ -40,10 +40,10 @@ from impinge.simulate.plant import (
     assign,
     assign_rows,
 )
-from impinge.simulate.record import EVENTS, ROWS, add_current, add_events, add_row, note_extremes, write_row
-from impinge.simulate.record import STEPS as STEP_LOG
-from impinge.simulate.roots import NONE
-from impinge.simulate.step import dense_state, first_step, try_step
+from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, add_row, note_extremes, write_row
+from impinge.simulation.record import STEPS as STEP_LOG
+from impinge.simulation.roots import NONE
+from impinge.simulation.step import dense_state, first_step, try_step
 
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER = 0, 1, 2, 3, 4, 5, 6
 

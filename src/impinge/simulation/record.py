@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import call, jit
-from impinge.simulate.dynamics import evaluate
-from impinge.simulate.plant import FORCE, RATE, ROW_TIME, TIME, VALUE, assign
+from impinge.simulation.dynamics import evaluate
+from impinge.simulation.plant import FORCE, RATE, ROW_TIME, TIME, VALUE, assign
 
 ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 

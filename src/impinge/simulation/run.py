@@ -13,14 +13,14 @@ from impinge.compile import Struct
 from impinge.contact.law import Law
 from impinge.errors import InputError
 from impinge.model import Model, finite
-from impinge.simulate import engine
-from impinge.simulate.assemble import assemble
-from impinge.simulate.check import check_start, command_vector, laws_of
-from impinge.simulate.clock import Clock, Controller, exact_period
-from impinge.simulate.dynamics import right_hand_side
-from impinge.simulate.locate import resolution
-from impinge.simulate.method import Adaptive, Method
-from impinge.simulate.plant import (
+from impinge.simulation import engine
+from impinge.simulation.assemble import assemble
+from impinge.simulation.check import check_start, command_vector, laws_of
+from impinge.simulation.clock import Clock, Controller, exact_period
+from impinge.simulation.dynamics import right_hand_side
+from impinge.simulation.locate import resolution
+from impinge.simulation.method import Adaptive, Method
+from impinge.simulation.plant import (
     EVENT_COLUMNS,
     LEFT_TIME,
     TIME,
@@ -32,9 +32,9 @@ from impinge.simulate.plant import (
     sizes,
     workspace,
 )
-from impinge.simulate.record import EVENTS, ROWS, add_current, write_row
-from impinge.simulate.record import STEPS as STEP_LOG
-from impinge.simulate.result import Result
+from impinge.simulation.record import EVENTS, ROWS, add_current, write_row
+from impinge.simulation.record import STEPS as STEP_LOG
+from impinge.simulation.result import Result
 
 FloatArray = NDArray[np.float64]
 

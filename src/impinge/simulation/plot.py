@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from impinge.simulate.result import Result
+    from impinge.simulation.result import Result
 
 
 def mode_axis(axis: Any, result: Result, contact: str, label: str | None = None) -> None:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from impinge.contact.law import Law
 from impinge.model import Model
-from impinge.simulate.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
-from impinge.simulate.plant import EVALUATIONS, REJECTED, STEPS, WORKS, Log, Plant, Workspace, columns
-from impinge.simulate.record import EVENTS, ROWS
-from impinge.simulate.record import STEPS as STEP_LOG
-from impinge.simulate.result import Event, Result
+from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, WORKS, Log, Plant, Workspace, columns
+from impinge.simulation.record import EVENTS, ROWS
+from impinge.simulation.record import STEPS as STEP_LOG
+from impinge.simulation.result import Event, Result
 
 FloatArray = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impinge.errors import InputError
-from impinge.simulate.tableau import CLASSICAL, DORMAND_PRINCE, Tableau
+from impinge.simulation.tableau import CLASSICAL, DORMAND_PRINCE, Tableau
 
 
 @dataclass(frozen=True)

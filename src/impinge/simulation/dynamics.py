@@ -8,7 +8,7 @@ from numba import carray, types
 
 from impinge.compile import ask, call, callback, jit, struct_type
 from impinge.contact.rows import row_forces
-from impinge.simulate.plant import ACCELERATION, EVALUATIONS, FORCE, RATE, VALUE, Plant, Workspace
+from impinge.simulation.plant import ACCELERATION, EVALUATIONS, FORCE, RATE, VALUE, Plant, Workspace
 
 _POINTER = types.CPointer(types.float64)
 _EVALUATE = types.int64(struct_type(Plant), struct_type(Workspace), types.float64, _POINTER, _POINTER)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.errors import unknown_name
-from impinge.simulate.certificate import Certificate
+from impinge.simulation.certificate import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,7 @@ class Result:
 
     def plot(self) -> Figure:
         """Draw coordinates, gaps, forces, modes and inputs over time."""
-        from impinge.simulate.plot import overview
+        from impinge.simulation.plot import overview
 
         return overview(self)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from impinge.compile import ask, jit
 from impinge.contact.law import GUARDS
-from impinge.simulate.dynamics import evaluate
-from impinge.simulate.plant import ACCELERATION, FORCE, RATE, VALUE
-from impinge.simulate.roots import DEGREE, NODES, NONE, first_fall, next_guess
-from impinge.simulate.step import dense_polynomial, dense_state
+from impinge.simulation.dynamics import evaluate
+from impinge.simulation.plant import ACCELERATION, FORCE, RATE, VALUE
+from impinge.simulation.roots import DEGREE, NODES, NONE, first_fall, next_guess
+from impinge.simulation.step import dense_polynomial, dense_state
 
 _EPSILON = float(np.finfo(float).eps)
 _ROUNDS = 64

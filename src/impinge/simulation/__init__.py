@@ -1,0 +1,20 @@
+"""Event-driven simulation, clocks, results."""
+
+from impinge.simulation.certificate import Certificate, ContactCertificate, EnergyBalance
+from impinge.simulation.clock import Clock, Controller
+from impinge.simulation.method import Adaptive, FixedStep
+from impinge.simulation.result import Event, Result
+from impinge.simulation.run import simulate
+
+__all__ = [
+    "Adaptive",
+    "Certificate",
+    "Clock",
+    "ContactCertificate",
+    "Controller",
+    "EnergyBalance",
+    "Event",
+    "FixedStep",
+    "Result",
+    "simulate",
+]
