@@ -87,14 +87,14 @@ class Callback:
     """A scalar function with a C signature, compiled when its address is first asked for."""
 
     def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, function)
+        self.__doc__ = function.__doc__
         self._signature = signature
         self._function = function
 
     @functools.cached_property
     def address(self) -> int:
         """Where the machine code is; the callback must be kept alive while it is in use."""
-        compiled = CFunc(
+        compiled: Any = CFunc(
             self._function,
             sigutils.normalize_signature(self._signature),
             locals={},

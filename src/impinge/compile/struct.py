@@ -31,7 +31,7 @@ IntegerMatrix = Annotated[NDArray[np.int64], types.int64, 2]
 _NUMBERS = {int: types.int64, bool: types.int64, float: types.float64}
 
 
-class StructType(types.Type):  # type: ignore[misc]  # numba has no type hints
+class StructType(types.Type):
     """The numba type of a packed struct: its fields' names, types and byte offsets."""
 
     def __init__(self, fields: tuple[tuple[str, Any, int], ...]) -> None:
@@ -46,7 +46,9 @@ class StructType(types.Type):  # type: ignore[misc]  # numba has no type hints
 @functools.cache
 def struct_type(layout: type) -> StructType:
     """Return the numba type of a named tuple class whose annotations are those of this module."""
-    fields, offset = [], 0
+    fields: list[tuple[str, Any, int]] = []
+    kind: Any
+    offset = 0
     for name, hint in get_type_hints(layout, include_extras=True).items():
         if hint in _NUMBERS:
             kind, words = _NUMBERS[hint], 1
@@ -77,6 +79,7 @@ class Struct:
 
     def __init__(self, values: NamedTuple) -> None:
         self.numba_type = struct_type(type(values))
+        self.address = 0
         words: list[int] = []
         self._kept: list[Any] = []
         for name, kind, _ in self.numba_type.fields:
@@ -102,7 +105,7 @@ def _typeof(value: Struct, context: Any) -> StructType:
 
 
 @register_model(StructType)  # type: ignore[untyped-decorator]
-class _StructModel(models.PrimitiveModel):  # type: ignore[misc]
+class _StructModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: StructType) -> None:
         super().__init__(manager, kind, ll.IntType(64))
 

@@ -23,6 +23,7 @@ def pivoted_cholesky(A: Any, n: int, order: Any, L: Any) -> int:
 
     Args:
         A: matrix, kept as it is.
+        n: size of the block.
         order: int array of n, on return the rows in pivot order, independent ones first.
         L: n × n array, on return its first ``rank`` columns hold the factor.
 
@@ -162,7 +163,12 @@ class RowWorkspace(NamedTuple):
 
 def row_workspace(m: int) -> RowWorkspace:
     """Allocate the work space of `row_forces` for m rows, once per run."""
-    integers = [np.zeros(m, dtype=np.int64) for _ in range(2)]
-    matrices = [np.zeros((m, m)) for _ in range(3)]
-    vectors = [np.zeros(m) for _ in range(2)]
-    return RowWorkspace(*integers, *matrices, *vectors)
+    return RowWorkspace(
+        indices=np.zeros(m, dtype=np.int64),
+        order=np.zeros(m, dtype=np.int64),
+        A=np.zeros((m, m)),
+        L=np.zeros((m, m)),
+        N=np.zeros((m, m)),
+        b=np.zeros(m),
+        x=np.zeros(m),
+    )

@@ -130,7 +130,7 @@ class ModelBuilder:
             potential=self._potential,
             power=column(ca.dot(symbols.v, applied), ca.dot(symbols.v, damping), explicit),
         )
-        model = Model(
+        return Model(
             name=self.name,
             coordinates=tuple(c for c, _, _ in self._coordinates),
             parameters=tuple(x for x, _ in self._parameters),
@@ -142,7 +142,6 @@ class ModelBuilder:
             equations=equations,
             output_expressions=column(ca.SX(0, 1), *(y for _, y in self._outputs)),
         )
-        return model
 
     def _left_hand_side(self, s: Symbols) -> tuple[Any, Any, Any, Any]:
         if (self._kinetic is None) == (self._direct is None):

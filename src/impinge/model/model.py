@@ -117,7 +117,8 @@ class Model:
         """Evaluate the terms of the equation of motion, for a controller or estimator of your own.
 
         Args:
-            q, v: coordinates (nq) and velocities (nv).
+            q: coordinates (nq).
+            v: velocities (nv).
             t: time, s.
             u: inputs (nu); zero if left out.
             parameters: values that differ from the model's.

@@ -50,7 +50,9 @@ def _signals(model: Model, plant: Plant, rows: FloatArray) -> tuple[dict[str, Fl
     return signals, units
 
 
-def _contact(signals: dict[str, FloatArray], t: FloatArray, law: Law, w: Workspace, c: int, name: str) -> ContactCertificate:
+def _contact(
+    signals: dict[str, FloatArray], t: FloatArray, law: Law, w: Workspace, c: int, name: str
+) -> ContactCertificate:
     last = t >= t[-1] - STEADY_SHARE * (t[-1] - t[0])
     gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
     closed = np.array(law.closed)[signals[f"mode_{name}"][last].astype(int)].all()
@@ -88,9 +90,9 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
         energy=energy_balance(
             float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
         ),
-        steps=int(w.count[STEPS]),
-        rejected=int(w.count[REJECTED]),
-        evaluations=int(w.count[EVALUATIONS]),
+        steps=int(w.counts[STEPS]),
+        rejected=int(w.counts[REJECTED]),
+        evaluations=int(w.counts[EVALUATIONS]),
         events=len(events),
     )
     return Result(

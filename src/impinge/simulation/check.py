@@ -31,7 +31,7 @@ def laws_of(model: Model, law: Law | Mapping[str, Law] | None) -> list[Law]:
     if law is None:
         return []
     if not isinstance(law, Mapping):
-        chosen = {contact: law for contact in model.contacts}
+        chosen = dict.fromkeys(model.contacts, law)
     else:
         chosen = dict(law)
         for name in chosen:

@@ -36,10 +36,10 @@ class Controller(Protocol):
         ...
 
 
-def exact_period(who: str, period: object) -> Fraction:
+def exact_period(who: str, period: Any) -> Fraction:
     """Return a period in seconds as an exact fraction: 0.002 is 1/500, 1/3 is 1/3."""
     try:
-        exact = Fraction(period).limit_denominator(_FINEST)  # type: ignore[arg-type]
+        exact = Fraction(period).limit_denominator(_FINEST)
     except (TypeError, ValueError, OverflowError):
         exact = Fraction(0)
     if exact <= 0:

@@ -21,7 +21,7 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
     m = nh + nc
     y, dy = carray(state, w.y.size), carray(derivative, w.y.size)
     out, rows, closed, value = w.out, w.rows, w.prescribed, w.value
-    w.count[EVALUATIONS] += 1
+    w.counts[EVALUATIONS] += 1
     call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, out))
     g, rate, drift = nv, nv + m, nv + 2 * m
     partial, power, response = nv + 3 * m, nv + 4 * m, nv + 4 * m + 3

@@ -1,4 +1,4 @@
-"""The event-driven loop, as pseudocode:
+"""The event-driven loop.
 
     while t < end:
         record x at t if it is due
@@ -100,10 +100,10 @@ def _restart(plant: Any, w: Any, longest: float) -> None:
 
 @jit
 def _any_changed(w: Any) -> bool:
+    changed = False
     for c in range(w.mode.size):
-        if w.mode[c] != w.left_mode[c]:
-            return True
-    return False
+        changed |= w.mode[c] != w.left_mode[c]
+    return changed
 
 
 @jit
@@ -166,14 +166,14 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
     _restart(plant, w, longest)
 
     stalled = left_time - w.time[LEFT_TIME] <= 10.0 * resolution(t)
-    w.count[STALLED] = w.count[STALLED] + 1 if stalled else 0
+    w.counts[STALLED] = w.counts[STALLED] + 1 if stalled else 0
     w.time[LEFT_TIME] = left_time
     if _any_changed(w):
         add_row(plant, w, log, left_time, w.left_y, w.left_mode)
         add_row(plant, w, log, left_time, w.y, w.mode)
         w.time[ROW_TIME] = w.time[TIME]
         add_events(plant, w, log, left_time)
-    return CHATTER if w.count[STALLED] > 100 * (plant.nc + 1) else DONE
+    return CHATTER if w.counts[STALLED] > 100 * (plant.nc + 1) else DONE
 
 
 @jit
@@ -182,13 +182,13 @@ def _samples(plant: Any, w: Any, log: Any, t: float, h: float, until: float) -> 
     if plant.sample == 0.0:
         return
     while True:
-        sample = w.count[SAMPLES] * plant.sample
+        sample = w.counts[SAMPLES] * plant.sample
         if sample >= until - resolution(t):
             return
         if sample > t + resolution(t):
             dense_state(plant, w, h, (sample - t) / h, w.scratch[0])
             add_row(plant, w, log, sample, w.scratch[0], w.mode)
-        w.count[SAMPLES] += 1
+        w.counts[SAMPLES] += 1
 
 
 @jit
@@ -220,20 +220,20 @@ def advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             return FULL
         if log.used[EVENTS] + plant.nc >= log.events.shape[0] or log.used[STEP_LOG] + 1 >= log.steps.shape[0]:
             return FULL
-        due = plant.sample > 0.0 and w.count[SAMPLES] * plant.sample <= t + resolution(t)
+        due = plant.sample > 0.0 and w.counts[SAMPLES] * plant.sample <= t + resolution(t)
         if due or plant.every_step:
             add_current(plant, w, log)
 
         error = try_step(plant, w, t, h)
         if not np.isfinite(error) or (error > 1.0 and plant.fixed_step == 0.0):
-            w.count[REJECTED] += 1
+            w.counts[REJECTED] += 1
             w.time[STEP] = h * (max(0.2, 0.9 * error**-0.2) if np.isfinite(error) else 0.1)
             if w.time[STEP] < resolution(t) or plant.fixed_step > 0.0:
                 return TOO_SMALL if np.isfinite(error) else NOT_FINITE
             continue
 
         low, high = find_event(plant, w, t, h) if plant.nc > 0 else (NONE, NONE)
-        w.count[STEPS] += 1
+        w.counts[STEPS] += 1
         step = log.steps[log.used[STEP_LOG]]
         step[0], step[1] = t, min(low, 1.0) * h
         log.used[STEP_LOG] += 1

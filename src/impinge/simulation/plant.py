@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
 from impinge.contact.law import GUARDS, Law
@@ -66,7 +65,7 @@ class Workspace(NamedTuple):
     u: Vector
     mode: Integers
     time: Vector  # TIME, STEP, ...: see below
-    count: Integers  # STEPS, ...: see below
+    counts: Integers  # STEPS, ...: see below
     K: Matrix
     trial: Vector
     scratch: Matrix
@@ -96,7 +95,7 @@ class Workspace(NamedTuple):
 
 # Indices into Workspace.time.
 TIME, STEP, ERROR, LEFT_TIME, ROW_TIME = 0, 1, 2, 3, 4
-# Indices into Workspace.count.
+# Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED = 0, 1, 2, 3, 4
 
 
@@ -159,7 +158,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         u=np.zeros(plant.nu),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array([0.0, 0.0, 1e-4, -np.inf, -np.inf]),
-        count=np.zeros(5, dtype=np.int64),
+        counts=np.zeros(5, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
@@ -188,7 +187,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
     )
 
 
-def law_tables(laws: Sequence[Law]) -> dict[str, NDArray[Any]]:
+def law_tables(laws: Sequence[Law]) -> dict[str, Any]:
     """Return the laws of all contacts as arrays: addresses, gains, closed modes."""
     width = max((len(law.gains) for law in laws), default=1)
     modes = max((len(law.modes) for law in laws), default=1)
@@ -205,7 +204,7 @@ def law_tables(laws: Sequence[Law]) -> dict[str, NDArray[Any]]:
     }
 
 
-def sizes(model: Model) -> dict[str, int]:
+def sizes(model: Model) -> dict[str, Any]:
     """Return the sizes of a model as the plant names them."""
     return {
         "nq": len(model.coordinates),

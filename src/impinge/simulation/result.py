@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,9 @@ class Result:
             if event.contact == contact and before in (None, event.before) and after in (None, event.after)
         ]
 
-    def crossings(self, name: str, level: float = 0.0, direction: int = 0, where: NDArray[np.bool_] | None = None) -> FloatArray:
+    def crossings(
+        self, name: str, level: float = 0.0, direction: int = 0, where: NDArray[np.bool_] | None = None
+    ) -> FloatArray:
         """Return the times at which a signal with a recorded rate crosses a level.
 
         Between rows the signal is the cubic through its values and its rates ``{name}_dot``.

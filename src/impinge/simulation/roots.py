@@ -112,7 +112,7 @@ def next_guess(a: float, fa: float, b: float, fb: float, c: float, fc: float) ->
     T. R. Chandrupatla, Advances in Engineering Software 28 (1997) 145–149: inverse quadratic
     interpolation through a, b and the previous point c where that is safe, bisection elsewhere.
     """
-    if fc == fa or fc == fb:
+    if fc in (fa, fb):
         return 0.5
     xi = (a - b) / (c - b)
     phi = (fa - fb) / (fc - fb)

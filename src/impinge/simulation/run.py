@@ -87,7 +87,9 @@ def simulate(
     end = finite(f"end time of the {who}", until)
     spacing = end / _DEFAULT_SAMPLES if sample is None else finite(f"sample spacing of the {who}", sample)
     if end <= 0 or spacing <= 0:
-        raise InputError(who, "an end time and a sample spacing above zero", f"{end:g} s and {spacing:g} s", "Set both.")
+        raise InputError(
+            who, "an end time and a sample spacing above zero", f"{end:g} s and {spacing:g} s", "Set both."
+        )
     gains = [finite(f"stabilization of the {who}", a) for a in stabilization]
     if len(gains) != 2 or min(gains) <= 0:
         got = f"({', '.join(f'{a:g}' for a in gains)})"
