@@ -55,5 +55,5 @@ def unknown_name(who: str, kind: str, got: str, known: Iterable[str]) -> InputEr
         remedy = "Known: " + ", ".join(names) + "."
     else:
         remedy = f"There is no {kind} here: leave it out."
-    expected = f"one of its {len(names)} {kind} names" if names else f"no {kind}"
+    expected = f"a known {kind}" if names else f"no {kind}"
     return InputError(who, expected, f"'{got}'", remedy)

@@ -104,8 +104,8 @@ def _typeof(value: Struct, context: Any) -> StructType:
     return value.numba_type
 
 
-@register_model(StructType)  # type: ignore[untyped-decorator]
-class _StructModel(models.PrimitiveModel):
+@register_model(StructType)
+class _StructModel(models.PrimitiveModel):  # type: ignore[misc]  # numba leaves its models untyped
     def __init__(self, manager: Any, kind: StructType) -> None:
         super().__init__(manager, kind, ll.IntType(64))
 

@@ -101,9 +101,11 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
         signals=signals,
         units=units,
         modes={name: laws[c].modes for c, name in enumerate(names)},
+        closed={name: laws[c].closed for c, name in enumerate(names)},
         events=events,
         steps=log.steps[: log.used[STEP_LOG]].copy(),
         certificate=certificate,
+        tolerance=plant.atol,
         ok=not reason,
         reason=reason,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from impinge.errors import unknown_name
@@ -20,6 +21,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
+
+
+def hermite(t: FloatArray, y: FloatArray, rate: FloatArray, k: int) -> Polynomial:
+    """Return the cubic in t − t[k] through values and rates of rows k and k + 1."""
+    h = float(t[k + 1] - t[k])
+    slope = (y[k + 1] - y[k]) / h
+    cubic = (rate[k] + rate[k + 1] - 2 * slope) / h**2
+    return Polynomial([y[k], rate[k], (3 * slope - 2 * rate[k] - rate[k + 1]) / h, cubic])
+
+
+def _where(chosen: NDArray[np.bool_]) -> list[int]:
+    return [int(k) for k in np.flatnonzero(chosen)]
+
+
+def _root(p: Polynomial, length: float) -> float:
+    """Return a root of a polynomial that changes sign between 0 and a length, by bisection."""
+    low, high, sign = 0.0, float(length), p(0.0) > 0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if (p(middle) > 0) == sign else (low, middle)
+    return 0.5 * (low + high)
 
 
 @dataclass(frozen=True)
@@ -53,8 +75,10 @@ class Result:
     ``work_constraints``, ``work_contacts``.
 
     Attributes:
+        modes, closed: for each contact, the names of its law's modes and whether it is closed in them.
         ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is.
         steps: start and length of every accepted step, n × 2.
+        tolerance: absolute tolerance of the integration; smaller motion is not resolved.
     """
 
     model: str
@@ -62,9 +86,11 @@ class Result:
     signals: Mapping[str, FloatArray]
     units: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]]
+    closed: Mapping[str, tuple[bool, ...]]
     events: tuple[Event, ...]
     steps: FloatArray
     certificate: Certificate
+    tolerance: float
     ok: bool
     reason: str
 
@@ -85,12 +111,30 @@ class Result:
             if event.contact == contact and before in (None, event.before) and after in (None, event.after)
         ]
 
+    def touchdowns(self, contact: str) -> list[float]:
+        """Return the times at which a contact closes."""
+        return self._changes(contact, closes=True)
+
+    def liftoffs(self, contact: str) -> list[float]:
+        """Return the times at which a contact opens."""
+        return self._changes(contact, closes=False)
+
+    def _changes(self, contact: str, closes: bool) -> list[float]:
+        closed = dict(zip(self.modes[contact], self.closed[contact], strict=True))
+        mine = [event for event in self.events if event.contact == contact]
+        return [e.time for e in mine if closed[e.before] != closed[e.after] and closed[e.after] == closes]
+
+    def is_closed(self, contact: str) -> NDArray[np.bool_]:
+        """Return, for every row, whether a contact is closed."""
+        return np.array(self.closed[contact])[self[f"mode_{contact}"].astype(int)]
+
     def crossings(
         self, name: str, level: float = 0.0, direction: int = 0, where: NDArray[np.bool_] | None = None
     ) -> FloatArray:
         """Return the times at which a signal with a recorded rate crosses a level.
 
-        Between rows the signal is the cubic through its values and its rates ``{name}_dot``.
+        Between rows the signal is the cubic through its values and its rates ``{name}_dot``. Crossings within
+        the run's own tolerance of the level are rounding and do not count.
 
         Args:
             name: a coordinate or a gap.
@@ -98,33 +142,23 @@ class Result:
             direction: +1 upwards, −1 downwards, 0 both.
             where: rows that may begin an interval to look at.
         """
-        from scipy.interpolate import CubicHermiteSpline
-
         y, rate = self[name] - level, self[f"{name}_dot"]
-        times = []
-        for k in range(self.t.size - 1):
-            h = self.t[k + 1] - self.t[k]
-            rises = y[k] < 0 <= y[k + 1] and direction >= 0
-            falls = y[k] > 0 >= y[k + 1] and direction <= 0
-            if h > 0 and (rises or falls) and (where is None or where[k]):
-                ends = slice(k, k + 2)
-                roots = CubicHermiteSpline(self.t[ends], y[ends], rate[ends]).roots(extrapolate=False)
-                times += list(roots[:1])
+        rises = (y[:-1] < 0) & (y[1:] >= 0) & (direction >= 0)
+        falls = (y[:-1] > 0) & (y[1:] <= 0) & (direction <= 0)
+        resolved = np.maximum(np.abs(y[:-1]), np.abs(y[1:])) > self.tolerance
+        chosen = (rises | falls) & resolved & (True if where is None else where[:-1])
+        times = [self.t[k] + _root(hermite(self.t, y, rate, k), self.t[k + 1] - self.t[k]) for k in _where(chosen)]
         return np.array(times)
 
     def maxima(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Return times and values of the local maxima of a signal with a recorded rate (cubic between rows)."""
-        from scipy.interpolate import CubicHermiteSpline
-
         y, rate = self[name], self[f"{name}_dot"]
         times, values = [], []
-        for k in range(self.t.size - 1):
-            if self.t[k + 1] > self.t[k] and rate[k] > 0 >= rate[k + 1]:
-                ends = slice(k, k + 2)
-                cubic = CubicHermiteSpline(self.t[ends], y[ends], rate[ends])
-                for top in cubic.derivative().roots(extrapolate=False)[:1]:
-                    times.append(float(top))
-                    values.append(float(cubic(top)))
+        for k in _where((rate[:-1] > 0) & (rate[1:] <= 0) & (np.diff(self.t) > 0)):
+            cubic = hermite(self.t, y, rate, k)
+            top = _root(cubic.deriv(), self.t[k + 1] - self.t[k])
+            times.append(self.t[k] + top)
+            values.append(cubic(top))
         return np.array(times), np.array(values)
 
     def mean_step(self, start: float, end: float) -> float:

@@ -1,0 +1,7 @@
+"""`python -m impinge`."""
+
+import sys
+
+from impinge.cli import main
+
+sys.exit(main())

@@ -1,0 +1,64 @@
+"""`impinge run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from impinge.cli.progress import progress_bar
+from impinge.studies.registry import find_study
+from impinge.studies.runner import Report, execute, parse_settings
+
+
+def run_study(name: str, settings: Sequence[str], law: str | None, out: str | None, as_json: bool) -> int:
+    """Run a study, write and print what was asked for, and return the exit code."""
+    study = find_study(name)
+    until = parse_settings(study, settings).get("until", 1.0)
+    with progress_bar(study.name, float(until)) as progress:
+        report = execute(study, settings, law, progress)
+    if out is not None:
+        report.write(Path(out))
+    if as_json:
+        print(json.dumps(report.summary, indent=2))
+    else:
+        _print(report)
+        if out is not None:
+            print(f"\nwritten to {out}: summary.json, trajectory.csv, events.csv, figure.png")
+    return 0 if report.ok else 1
+
+
+def _print(report: Report) -> None:
+    study, summary = report.study, report.summary
+    print(f"{study.name}: {study.title}" + (f" ({study.paper})" if study.paper else ""))
+    units = {parameter.name: parameter.unit for parameter in study.parameters}
+    print(
+        "parameters  "
+        + ", ".join(f"{k} = {_short(v)} {units.get(k, '')}".rstrip() for k, v in summary["parameters"].items())
+    )
+    print("metrics")
+    width = max(map(len, summary["metrics"]), default=0)
+    for key, value in summary["metrics"].items():
+        print(f"  {key:{width}}  {_short(value)}")
+    if summary["claims"]:
+        print("claims")
+    for claim in summary["claims"]:
+        verdict = "holds" if claim["ok"] else "FAILS"
+        print(f"  {verdict}  {claim['id']}: {claim['paper']}  [measured {_short(claim['value'])}]")
+        if claim["note"]:
+            print(f"         {claim['note']}")
+    print("certificate")
+    for line in str(report.outcome.result.certificate).splitlines():
+        print(f"  {line}")
+    print(f"wall time   {summary['wall_time_s']:.3g} s")
+
+
+def _short(value: Any) -> str:
+    """Return a value for reading: seven digits, long lists cut."""
+    if isinstance(value, float):
+        return f"{value:.7g}"
+    if isinstance(value, (list, tuple)):
+        shown = ", ".join(_short(item) for item in value[:6])
+        return f"[{shown}{', …' if len(value) > 6 else ''}]" + (f" ({len(value)})" if len(value) > 6 else "")
+    return str(value)

@@ -1,0 +1,48 @@
+"""Laws by name, as the command line gives them: ``baumgarte:a0=100,a1=20``."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+from typing import Any
+
+from impinge.contact import laws
+from impinge.contact.law import Law
+from impinge.errors import InputError, unknown_name
+
+
+def known_laws() -> dict[str, type[Any]]:
+    """Return the law classes in `impinge.contact.laws` by name."""
+    found: dict[str, type[Any]] = {}
+    for module in pkgutil.iter_modules(laws.__path__):
+        for value in vars(importlib.import_module(f"{laws.__name__}.{module.name}")).values():
+            if isinstance(value, type) and dataclasses.is_dataclass(value) and hasattr(value, "prescribe"):
+                found[str(value.__dict__["name"])] = value
+    return found
+
+
+def parse_law(text: str) -> Law:
+    """Return the law that a text names.
+
+    Example:
+        >>> parse_law("baumgarte:a1=5").gains
+        (100.0, 5.0, 1000000.0)
+    """
+    name, _, rest = text.partition(":")
+    known = known_laws()
+    if name not in known:
+        raise unknown_name("--law", "law", name, known)
+    fields = [field.name for field in dataclasses.fields(known[name])]
+    values: dict[str, float] = {}
+    for pair in filter(None, rest.split(",")):
+        key, equals, value = pair.partition("=")
+        if key not in fields:
+            raise unknown_name(f"law '{name}'", "parameter", key, fields)
+        try:
+            values[key] = float(value)
+        except ValueError:
+            got = f"'{pair}'" if equals else f"'{key}' without a value"
+            raise InputError(f"law '{name}'", "KEY=NUMBER pairs", got, f"Write e.g. {name}:{fields[0]}=100.") from None
+    law: Law = known[name](**values)
+    return law

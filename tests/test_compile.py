@@ -1,0 +1,860 @@
+"""Symbolic functions as machine code: the right numbers, whatever happens to the disk cache."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import casadi as ca
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from impinge import robots
+from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, callback, compile_kernel, ir, jit
+from impinge.compile import kernel as kernels
+from impinge.compile.struct import struct_type
+from impinge.errors import CompileError
+
+X, Y = ca.SX.sym("x"), ca.SX.sym("y")
+
+EXACT = {
+    "OP_ADD": X + Y,
+    "OP_SUB": X - Y,
+    "OP_MUL": X * Y,
+    "OP_DIV": X / Y,
+    "OP_FMOD": ca.fmod(X, Y),
+    "OP_REMAINDER": ca.remainder(X, Y),
+    "OP_LT": X < Y,
+    "OP_LE": X <= Y,
+    "OP_EQ": ca.eq(X, Y),
+    "OP_NE": ca.ne(X, Y),
+    "OP_AND": ca.logic_and(X, Y),
+    "OP_OR": ca.logic_or(X, Y),
+    "OP_NOT": ca.logic_not(X),
+    "OP_NEG": -X,
+    "OP_SQ": X * X,
+    "OP_TWICE": X + X,
+    "OP_INV": 1 / X,
+    "OP_SIGN": ca.sign(X),
+    "OP_IF_ELSE_ZERO": ca.if_else(X, Y, 0),
+    "OP_SQRT": ca.sqrt(X),
+    "OP_FABS": ca.fabs(X),
+    "OP_FLOOR": ca.floor(X),
+    "OP_CEIL": ca.ceil(X),
+    "OP_FMIN": ca.fmin(X, Y),
+    "OP_FMAX": ca.fmax(X, Y),
+    "OP_COPYSIGN": ca.copysign(X, Y),
+}
+ROUNDED = {
+    "OP_SIN": ca.sin(X),
+    "OP_COS": ca.cos(X),
+    "OP_TAN": ca.tan(X),
+    "OP_ASIN": ca.asin(X),
+    "OP_ACOS": ca.acos(X),
+    "OP_ATAN": ca.atan(X),
+    "OP_SINH": ca.sinh(X),
+    "OP_COSH": ca.cosh(X),
+    "OP_TANH": ca.tanh(X),
+    "OP_ASINH": ca.asinh(X),
+    "OP_ACOSH": ca.acosh(X),
+    "OP_ATANH": ca.atanh(X),
+    "OP_EXP": ca.exp(X),
+    "OP_LOG": ca.log(X),
+    "OP_LOG1P": ca.log1p(X),
+    "OP_EXPM1": ca.expm1(X),
+    "OP_ERF": ca.erf(X),
+    "OP_POW": X**Y,
+    "OP_CONSTPOW": X**3.5,
+    "OP_ATAN2": ca.atan2(X, Y),
+    "OP_HYPOT": ca.hypot(X, Y),
+}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e300, -1e300, 5e-324, 1e-310, np.pi, np.inf, -np.inf, np.nan]
+numbers = st.one_of(
+    st.sampled_from(SPECIAL), st.floats(), st.floats(-10, 10), st.integers(-4, 4).map(float), st.floats(-1, 1)
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
+    """Keep this file's kernels out of the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IMPINGE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def operations(expression):
+    """The names of the instructions that CasADi makes of an expression."""
+    function = ca.Function("probe", [X, Y], [expression])
+    names = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
+    return {names[function.instruction_id(k)] for k in range(function.n_instructions())}
+
+
+def both(expression):
+    """CasADi's own evaluation of an expression of X and Y, and the kernel's."""
+    function = ca.Function("reference", [X, Y], [expression])
+    kernel = compile_kernel("kernel", {"x": X, "y": Y}, {"z": expression})
+    return lambda x, y: float(function(x, y)), lambda x, y: float(kernel([x], [y])["z"][0])
+
+
+def same_bits(a, b):
+    """Tell whether two numbers are the same to the last bit; one NaN is as good as another."""
+    return (np.isnan(a) and np.isnan(b)) or np.float64(a).tobytes() == np.float64(b).tobytes()
+
+
+def close(a, b, rtol=1e-14):
+    return (np.isnan(a) and np.isnan(b)) or a == b or abs(a - b) <= rtol * abs(a) + 1e-323
+
+
+# Operations, one by one.
+
+
+def test_every_operation_that_has_machine_code_is_in_this_file():
+    in_tables = {*ir._ARITHMETIC, *ir._COMPARISON, *ir._LOGIC, *ir._CALLS}
+    assert in_tables <= {getattr(ca, name) for name in EXACT | ROUNDED}
+
+
+@pytest.mark.parametrize("name", EXACT | ROUNDED)
+def test_the_expression_that_tests_an_operation_contains_it(name):
+    assert name in operations((EXACT | ROUNDED)[name])
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_operations_give_casadis_bits(name):
+    reference, kernel = both(EXACT[name])
+
+    def check(x, y):
+        assert same_bits(reference(x, y), kernel(x, y)), (x, y, reference(x, y), kernel(x, y))
+
+    for x, y in itertools.product(SPECIAL, SPECIAL):
+        check(x, y)
+    settings(max_examples=150, deadline=None)(given(numbers, numbers)(check))()
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_library_functions_give_casadis_values(name):
+    reference, kernel = both(ROUNDED[name])
+
+    def check(x, y):
+        assert close(reference(x, y), kernel(x, y)), (x, y, reference(x, y), kernel(x, y))
+
+    for x, y in itertools.product(SPECIAL, SPECIAL):
+        check(x, y)
+    settings(max_examples=150, deadline=None)(given(numbers, numbers)(check))()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [2**X, 10**X, X**2, X**3, X**-2, X**0.5, X**-0.5, X**0.25, X**1.5, ca.sin(X) + ca.cos(X), ca.exp(X) - ca.expm1(X)],
+    ids=str,
+)
+def test_what_the_optimizer_rewrites_keeps_its_value(expression):
+    reference, kernel = both(expression)
+    for x in [*SPECIAL, *np.random.default_rng(0).normal(scale=5.0, size=200)]:
+        assert close(reference(x, 0.0), kernel(x, 0.0), rtol=1e-13), x
+
+
+# Random expressions.
+
+UNARY = [
+    lambda a: -a,
+    lambda a: a * a,
+    lambda a: a + a,
+    lambda a: 1 / a,
+    ca.sqrt,
+    ca.fabs,
+    ca.floor,
+    ca.ceil,
+    ca.logic_not,
+]
+BINARY = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a / b,
+    lambda a, b: a < b,
+    lambda a, b: a <= b,
+    ca.eq,
+    ca.ne,
+    ca.logic_and,
+    ca.logic_or,
+    ca.fmin,
+    ca.fmax,
+    ca.copysign,
+    ca.fmod,
+]
+BOUNDED = [ca.sin, ca.cos, ca.tanh, ca.atan, ca.erf, lambda a: ca.sqrt(1 + a * a), lambda a: ca.exp(-a * a), ca.asinh]
+
+
+def expressions(unary, binary):
+    leaves = st.one_of(st.sampled_from([X, Y]), st.floats(-10, 10).map(ca.SX), st.sampled_from([0.0, 1.0]).map(ca.SX))
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.tuples(st.sampled_from(unary), inner).map(lambda t: t[0](t[1])),
+            st.tuples(st.sampled_from(binary), inner, inner).map(lambda t: t[0](t[1], t[2])),
+            st.tuples(inner, inner, inner).map(lambda t: ca.if_else(t[0], t[1], t[2])),
+        ),
+        max_leaves=15,
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(expressions(UNARY, BINARY), st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8))
+def test_random_arithmetic_gives_casadis_bits(expression, points):
+    reference, kernel = both(expression)
+    for x, y in points:
+        assert same_bits(reference(x, y), kernel(x, y)), (expression, x, y)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    expressions(BOUNDED, BINARY[:3] + [ca.fmin, ca.fmax]),
+    st.lists(st.tuples(st.floats(-2, 2), st.floats(-2, 2)), min_size=1, max_size=8),
+)
+def test_random_smooth_expressions_give_casadis_values(expression, points):
+    reference, kernel = both(expression)
+    for x, y in points:
+        wanted = reference(x, y)
+        if abs(wanted) < 1e6:  # beyond, sums of large terms amplify the rounding of the functions
+            assert abs(kernel(x, y) - wanted) <= 1e-9 * (1 + abs(wanted)), (expression, x, y)
+
+
+@pytest.mark.slow
+@settings(max_examples=1500, deadline=None)
+@given(expressions(UNARY, BINARY), st.lists(st.tuples(numbers, numbers), min_size=1, max_size=20))
+def test_many_random_arithmetic_expressions_give_casadis_bits(expression, points):
+    reference, kernel = both(expression)
+    for x, y in points:
+        assert same_bits(reference(x, y), kernel(x, y)), (expression, x, y)
+
+
+# Shapes.
+
+
+def test_a_matrix_output_stands_column_by_column():
+    x = ca.SX.sym("x", 6)
+    kernel = compile_kernel("matrix", {"x": x}, {"A": ca.reshape(x, 3, 2), "s": ca.sum1(x)})
+    values = np.arange(1.0, 7.0)
+    out = np.zeros(kernel.size)
+    pointers = [values.ctypes.data, out.ctypes.data]
+    _raw(kernel, len(pointers))(*pointers)
+    assert out.tolist() == [1, 2, 3, 4, 5, 6, 21]
+    assert kernel.offset("A") == 0
+    assert kernel.offset("s") == 6
+    result = kernel(values)
+    assert result["A"].tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert result["s"].tolist() == [21]
+
+
+def _raw(kernel, arguments):
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(kernel.address)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.floats(-3, 3)), max_size=12),
+)
+def test_a_sparse_output_is_written_where_its_nonzeros_are(rows, columns, entries):
+    x = ca.SX.sym("x", 1)
+    A, truth = ca.SX(rows, columns), np.zeros((rows, columns))
+    for i, j, value in entries:
+        if i < rows and j < columns:
+            A[i, j] = x * value
+            truth[i, j] = 2.0 * value
+    result = compile_kernel("sparse", {"x": x}, {"before": x, "A": A, "after": x})
+    values = result([2.0])
+    assert np.array_equal(np.reshape(values["A"], (rows, columns), order="F"), truth)
+    assert values["before"].tolist() == values["after"].tolist() == [2.0]
+
+
+def test_structural_zeros_of_the_output_buffer_are_left_alone():
+    x = ca.SX.sym("x")
+    kernel = compile_kernel("diagonal", {"x": x}, {"A": ca.diag(ca.vertcat(x, x + 1))})
+    value, out = np.array([5.0]), np.full(4, 7.0)
+    _raw(kernel, 2)(value.ctypes.data, out.ctypes.data)
+    assert out.tolist() == [5.0, 7.0, 7.0, 6.0]
+
+
+def test_inputs_and_outputs_may_be_empty():
+    x = ca.SX.sym("x", 2)
+    outputs = {"none": ca.SX(0, 1), "wide": ca.SX(0, 3), "zero": ca.SX(2, 2), "y": x[1]}
+    result = compile_kernel("empty", {"nothing": ca.SX(0, 1), "x": x}, outputs)([], [1.0, 2.0])
+    assert result["none"].shape == (0,)
+    assert result["wide"].shape == (0, 3)
+    assert result["zero"].tolist() == [[0, 0], [0, 0]]
+    assert result["y"].tolist() == [2.0]
+    assert compile_kernel("constant", {}, {"y": ca.SX(3)})()["y"].tolist() == [3.0]
+
+
+def test_inputs_of_the_wrong_size_are_refused_by_name():
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    kernel = compile_kernel("sizes", {"x": x, "u": u}, {"y": x * u})
+    text = r"kernel 'sizes': expected inputs of sizes x: 2, u: 1, got sizes \[1, 1\]. Pass one array for each input"
+    with pytest.raises(CompileError, match=text):
+        kernel([1.0], [1.0])
+    with pytest.raises(CompileError, match=r"got sizes \[2\]"):
+        kernel([1.0, 2.0])
+
+
+# What cannot be compiled.
+
+
+def test_an_unsupported_operation_is_named():
+    text = r"kernel 'odd': expected operations that have machine code, got OP_ERFINV\. Rewrite the expression"
+    with pytest.raises(CompileError, match=text) as caught:
+        compile_kernel("odd", {"x": X}, {"y": ca.erfinv(X)})
+    error = caught.value
+    assert (error.who, error.got) == ("kernel 'odd'", "OP_ERFINV")
+
+
+def test_a_free_symbol_is_named():
+    stray = ca.SX.sym("stray")
+    text = r"kernel 'loose': expected expressions of x, y only, got 'stray'\. Declare these symbols in the model"
+    with pytest.raises(CompileError, match=text):
+        compile_kernel("loose", {"x": X, "y": Y}, {"z": X + stray})
+
+
+# What decides that code is compiled anew.
+
+
+def test_other_parameter_values_use_the_same_code():
+    folder = cache.directory()
+    light = robots.ball(mass=1.0).dynamics
+    files = sorted(folder.iterdir())
+    heavy = robots.ball(mass=2.5, gravity=1.6).dynamics
+    assert heavy.address == light.address
+    assert sorted(folder.iterdir()) == files
+    mass_two = light([1.0], [0.0], 0.0, [], [2.0, 9.81])
+    assert mass_two["response"].tolist() == [0.5]
+    assert light([1.0], [0.0], 0.0, [], [4.0, 9.81])["response"].tolist() == [0.25]
+
+
+LINKAGE = """
+import casadi as ca
+from impinge import ModelBuilder
+from impinge.compile import ir, kernel
+
+def linkage():
+    b = ModelBuilder("linkage")
+    q, v = zip(*(b.coordinate(f"q{k}", start=0.1 * k) for k in range(4)))
+    m, g, c = b.parameter("m", 1.0), b.parameter("g", 9.81), b.parameter("c", 0.1)
+    u = b.input("u")
+    for k in range(4):
+        b.kinetic(m * (v[k] + ca.cos(q[k - 1]) * v[k - 1]) ** 2 / 2 + m * v[k] ** 2)
+        b.potential(m * g * ca.sin(q[k] + q[k - 1]))
+        b.damping(c * v[k], along=q[k])
+        b.gap(f"wall{k}", 2 + ca.sin(q[k]) * ca.cos(q[k - 1]) + b.time)
+    b.force(u, along=q[0])
+    b.constraint("loop", q[0] * q[1] - q[2] * q[3])
+    return b.build()
+"""
+
+
+def test_the_same_model_built_twice_is_the_same_code():
+    space: dict = {}
+    exec(LINKAGE, space)
+    first, second = space["linkage"](), space["linkage"]()
+    assert first is not second
+    assert first.dynamics.address == second.dynamics.address
+    assert first.signals.address == second.signals.address
+    assert first.dynamics.instructions == second.dynamics.instructions > 100
+
+
+# The disk cache, seen from fresh processes.
+
+KERNEL = """
+import casadi as ca
+from impinge.compile import compile_kernel, kernel
+
+translate, made = kernel._translate, []
+kernel._translate = lambda text: made.append(1) or translate(text)
+x = ca.SX.sym("x", 2)
+k = compile_kernel("probe", {"x": x}, {"y": ca.sin(x[0]) * x[1] + 3})
+print(k([0.5, 2.0])["y"][0].hex(), len(made))
+"""
+TRUTH = (float(np.sin(0.5)) * 2.0 + 3).hex()
+
+
+def run(code, folder, *arguments, start=False):
+    """Run code in a fresh Python whose warnings are errors, with the cache in a folder."""
+    environment = {**os.environ, "IMPINGE_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)]
+    pipes = {"env": environment, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if start:
+        return subprocess.Popen(command, **pipes)
+    done = subprocess.run(command, timeout=120, check=False, **pipes)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def bit_flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def garbage(content):
+    return np.random.default_rng(0).bytes(len(content))
+
+
+def emptied(content):
+    return b""
+
+
+DAMAGE = [truncated, bit_flipped, garbage, emptied]
+
+
+@pytest.fixture(scope="module")
+def one_kernel(tmp_path_factory):
+    """The name and content of the cache's entry for KERNEL."""
+    folder = tmp_path_factory.mktemp("one-kernel")
+    assert run(KERNEL, folder) == [TRUTH, "1"]
+    (entry,) = folder.iterdir()
+    return entry.name, entry.read_bytes()
+
+
+def test_a_kernel_in_the_cache_is_not_compiled(tmp_path, one_kernel):
+    name, content = one_kernel
+    assert name.endswith(".o")
+    (tmp_path / name).write_bytes(content)
+    assert run(KERNEL, tmp_path) == [TRUTH, "0"]
+
+
+def test_a_process_finds_the_code_of_the_same_model_built_in_another(tmp_path):
+    code = LINKAGE + "linkage().dynamics; linkage().signals"
+    run(code, tmp_path)
+    files = sorted(tmp_path.iterdir())
+    run("junk = [object() for _ in range(1000)]  # other memory addresses\n" + code, tmp_path)
+    assert sorted(tmp_path.iterdir()) == files
+    assert len(files) == 2
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_kernel_costs_a_recompilation(tmp_path, one_kernel, damage):
+    name, content = one_kernel
+    (tmp_path / name).write_bytes(damage(content))
+    assert run(KERNEL, tmp_path) == [TRUTH, "1"]
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == content  # it has been repaired
+
+
+def test_a_folder_in_the_place_of_an_entry_costs_a_recompilation(tmp_path, one_kernel):
+    entry = tmp_path / one_kernel[0]
+    (entry / "inside").mkdir(parents=True)
+    assert run(KERNEL, tmp_path) == [TRUTH, "1"]
+    assert list(tmp_path.iterdir()) == [entry]
+
+
+@pytest.mark.parametrize("place", ["below a file", "a file", "a dangling link", "proc"])
+def test_a_cache_that_cannot_be_written_costs_a_recompilation(tmp_path, place):
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "gone" / "for" / "good")
+    folder = {
+        "below a file": file / "cache",
+        "a file": file,
+        "a dangling link": link / "cache",
+        "proc": Path("/proc/1/impinge/cache"),
+    }[place]
+    assert run(KERNEL, folder) == [TRUTH, "1"]
+    assert file.read_text() == "not a folder"
+
+
+def test_a_cache_folder_replaced_by_a_file_during_a_run_costs_a_recompilation(tmp_path):
+    folder = tmp_path / "cache"
+    replace = f"""
+    import pathlib, shutil
+    shutil.rmtree({str(folder)!r})
+    pathlib.Path({str(folder)!r}).write_text("now a file")
+    """
+    again = """
+    other = compile_kernel("other", {"x": x}, {"y": x[0] - x[1]})
+    print(other([0.5, 2.0])["y"][0], len(made))
+    """
+    assert run(KERNEL + textwrap.dedent(replace) + textwrap.dedent(again), folder) == [TRUTH, "1", "-1.5", "2"]
+    assert folder.read_text() == "now a file"
+
+
+def test_a_full_disk_leaves_no_litter(tmp_path):
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
+    assert run(limit + KERNEL, tmp_path) == [TRUTH, "1"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_user_without_a_home_still_computes(tmp_path):
+    environment = {key: value for key, value in os.environ.items() if key not in ("HOME", "XDG_CACHE_HOME")}
+    environment.pop("IMPINGE_CACHE", None)
+    no_home = "import pathlib\ndef no_home(*_): raise RuntimeError('no home')\npathlib.Path.home = no_home\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", no_home + KERNEL], env=environment, text=True, capture_output=True
+    )
+    assert done.stdout.split() == [TRUTH, "1"], done.stderr
+
+
+MANY_KERNELS = """
+import sys, time
+import casadi as ca
+from impinge.compile import compile_kernel
+
+x = ca.SX.sym("x")
+while time.time() < float(sys.argv[1]):
+    pass
+for k in range(25):
+    print(compile_kernel("probe", {"x": x}, {"y": x * x + k})([1.5])["y"][0])
+"""
+
+
+def test_processes_that_write_at_once_all_get_the_right_numbers(tmp_path):
+    together = [run(MANY_KERNELS, tmp_path, time.time() + 2.0, start=True) for _ in range(3)]
+    for process in together:
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, err) == (0, "")
+        assert [float(word) for word in out.split()] == [2.25 + k for k in range(25)]
+    names = [file.name for file in tmp_path.iterdir()]
+    assert len(names) == 25
+    assert all(name.endswith(".o") for name in names)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IMPINGE_CACHE", str(tmp_path))
+        assert all(cache.load(name) is not None for name in names)
+
+
+HAMMER = """
+import sys
+from impinge.compile import cache
+whole = {bytes([k]) * (20_000 + k) for k in range(8)}
+for k in range(300):
+    assert cache.store("entry", bytes([k % 8]) * (20_000 + k % 8))
+    assert cache.load("entry") in whole
+"""
+
+
+def test_a_reader_sees_a_whole_entry_while_others_write_it(tmp_path):
+    together = [run(HAMMER, tmp_path, start=True) for _ in range(2)]
+    for process in together:
+        _, err = process.communicate(timeout=120)
+        assert (process.returncode, err) == (0, "")
+    assert [file.name for file in tmp_path.iterdir()] == ["entry"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(payload=st.binary(max_size=300), data=st.data())
+def test_no_damage_to_an_entry_goes_unnoticed(tmp_path_factory, payload, data):
+    folder = tmp_path_factory.mktemp("damage")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IMPINGE_CACHE", str(folder))
+        assert cache.load("entry") is None
+        assert cache.store("entry", payload)
+        assert cache.load("entry") == payload
+        content = bytearray((folder / "entry").read_bytes())
+        if data.draw(st.booleans(), label="truncate"):
+            del content[data.draw(st.integers(0, len(content) - 1)) :]
+        else:
+            content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+        (folder / "entry").write_bytes(content)
+        assert cache.load("entry") is None
+
+
+def test_keys_tell_parts_apart_however_they_are_cut():
+    assert cache.key("ab", "c") != cache.key("a", "bc") != cache.key("abc") != cache.key("abc", "")
+    assert cache.key("ab", "c") == cache.key("ab", "c")
+
+
+def test_the_cache_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("IMPINGE_CACHE", str(tmp_path / "own"))
+    assert cache.directory() == tmp_path / "own"
+    monkeypatch.delenv("IMPINGE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.directory() == tmp_path / "xdg" / "impinge"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache.directory() == tmp_path / ".cache" / "impinge"
+
+
+# Hot loops: the same store under numba.
+
+LOOPS = """
+import ctypes
+from impinge.compile import callback, jit
+
+FACTOR = {factor}
+
+@jit
+def scaled(x):
+    return FACTOR * x
+
+@callback("int64(int64, float64)")
+def rounded(n, x):
+    return n + int(FACTOR * x)
+
+def main():
+    from numba.core import event
+    with event.install_recorder("numba:compile") as compilations:
+        value = scaled(2.5)
+        whole = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_double)(rounded.address)(1, 2.5)
+    print(value, whole, sum(e.is_start for _, e in compilations.buffer))
+"""
+
+
+@pytest.fixture(scope="module")
+def loops_and_cache(tmp_path_factory):
+    """A module with two hot loops, and the cache that its first run leaves."""
+    folder = tmp_path_factory.mktemp("loops")
+    loops = Loops(folder / "module", folder / "cache")
+    assert loops.run() == (5.0, 6, 2)
+    return loops.module.parent, {file.name: file.read_bytes() for file in loops.cache.iterdir()}
+
+
+@pytest.fixture
+def loops(loops_and_cache, tmp_path):
+    """The module with a cache of its own that is as good as new."""
+    module, entries = loops_and_cache
+    loops = Loops(module, tmp_path / "cache")
+    loops.cache.mkdir()
+    for name, content in entries.items():
+        (loops.cache / name).write_bytes(content)
+    yield loops
+    loops.edit(factor=2.0)
+
+
+class Loops:
+    def __init__(self, module, cache):
+        module.mkdir(exist_ok=True)
+        self.module, self.cache = module / "loops_under_test.py", cache
+        self.edit(factor=2.0)
+
+    def edit(self, factor):
+        self.module.write_text(LOOPS.format(factor=factor))
+
+    def start(self, folder=None):
+        code = f"import sys\nsys.path.insert(0, {str(self.module.parent)!r})\nimport loops_under_test as m\nm.main()"
+        return run(code, folder or self.cache, start=True)
+
+    def run(self, folder=None):
+        """Return the two results and how many loops were compiled."""
+        return self.finish(self.start(folder))
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, err) == (0, "")
+        value, whole, compiled = out.split()
+        return float(value), int(whole), int(compiled)
+
+    def entries(self):
+        return sorted(self.cache.iterdir())
+
+
+def test_a_hot_loop_in_the_cache_is_not_compiled(loops):
+    assert [file.suffix for file in loops.entries()] == [".loop", ".loop"]
+    assert loops.run() == (5.0, 6, 0)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_hot_loop_costs_a_recompilation(loops, damage, monkeypatch):
+    before = loops.entries()
+    for entry in before:
+        entry.write_bytes(damage(entry.read_bytes()))
+    assert loops.run() == (5.0, 6, 2)
+    assert loops.entries() == before
+    monkeypatch.setenv("IMPINGE_CACHE", str(loops.cache))
+    assert all(cache.load(entry.name) for entry in before)  # they have been repaired
+
+
+@pytest.mark.parametrize("payload", [pickle.dumps(("another", "numba")), b"no pickle"], ids=["other", "garbage"])
+def test_a_hot_loop_of_another_world_costs_a_recompilation(loops, payload, monkeypatch):
+    monkeypatch.setenv("IMPINGE_CACHE", str(loops.cache))
+    for entry in loops.entries():
+        assert cache.store(entry.name, payload)
+    assert loops.run() == (5.0, 6, 2)
+
+
+def test_an_edited_hot_loop_is_compiled_anew(loops):
+    old = set(loops.entries())
+    loops.edit(factor=4.0)
+    assert loops.run() == (10.0, 11, 2)
+    assert set(loops.entries()) > old
+    loops.edit(factor=2.0)
+    assert loops.run() == (5.0, 6, 0)  # the old text's code is still there
+
+
+def test_hot_loops_run_without_a_cache_that_can_be_written(loops, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert loops.run(tmp_path / "file" / "cache") == (5.0, 6, 2)
+
+
+def test_hot_loops_written_by_two_processes_at_once_are_right(loops, tmp_path):
+    together = [loops.start(tmp_path / "fresh") for _ in range(2)]
+    assert [loops.finish(process)[:2] for process in together] == [(5.0, 6)] * 2
+    assert loops.run(tmp_path / "fresh") == (5.0, 6, 0)
+
+
+def test_a_hot_loop_that_would_allocate_does_not_compile():
+    def allocates(n):
+        return np.zeros(n).sum()
+
+    def multiplies(x):
+        return (x * 2.0).sum()
+
+    assert numba.njit(allocates)(3) == 0.0
+    for function, argument in ((allocates, 3), (multiplies, np.ones(3))):
+        with pytest.raises((numba.TypingError, numba.core.errors.NumbaRuntimeError, RuntimeError)):
+            jit(function)(argument)
+
+
+# Kernels and callbacks from hot loops.
+
+
+@jit
+def call_kernel(address, x, t, out):
+    call(address, (x, t, out))
+
+
+@callback("int64(int64, float64, CPointer(float64))")
+def weighted(n, x, values):
+    values[0] = n * x
+    return n + 1
+
+
+@jit
+def ask_callback(address, n, x, values):
+    return ask(address, (n, x, values))
+
+
+def test_a_hot_loop_calls_a_kernel_by_address():
+    x, t = ca.SX.sym("x", 2), ca.SX.sym("t")
+    kernel = compile_kernel("called", {"x": x, "t": t}, {"y": x * t, "s": ca.sum1(x)})
+    out = np.zeros(3)
+    call_kernel(kernel.address, np.array([1.0, 2.0]), 3.0, out)
+    assert out.tolist() == [3.0, 6.0, 3.0]
+
+
+@pytest.mark.parametrize("x", [np.array([1, 2]), np.ones((2, 2), order="F"), np.ones(4)[::2]], ids=["int", "F", "gaps"])
+def test_a_kernel_is_not_called_with_an_array_it_cannot_read(x):
+    with pytest.raises(numba.TypingError, match="a kernel takes float64 and contiguous float64 arrays"):
+        call_kernel(0, x, 3.0, np.zeros(3))
+
+
+def test_a_hot_loop_asks_a_callback_by_address():
+    values = np.zeros(1)
+    assert ask_callback(weighted.address, 4, 2.5, values) == 5
+    assert values[0] == 10.0
+
+
+# Structs.
+
+
+class Inner(NamedTuple):
+    x: Vector
+    n: int
+
+
+class Outer(NamedTuple):
+    flag: bool
+    n: int
+    r: float
+    A: Matrix
+    inner: Inner
+    k: Integers
+    last: float
+
+
+@jit
+def unpack(s, numbers, integers):
+    numbers[0], numbers[1] = s.r, s.last
+    numbers[2], numbers[3] = s.A[1, 0], s.inner.x[-1]
+    integers[0], integers[1], integers[2] = s.flag, s.n, s.inner.n
+    integers[3], integers[4], integers[5] = s.A.shape[0], s.A.shape[1], s.k[0]
+    s.inner.x[0] = -1.0
+
+
+int64 = st.integers(-(2**63), 2**63 - 1)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.booleans(), int64, st.floats(), st.floats(), int64, int64, st.integers(2, 4), st.integers(1, 4))
+def test_a_packed_struct_gives_back_every_number(flag, n, r, last, m, k, rows, columns):
+    A = np.arange(rows * columns, dtype=float).reshape(rows, columns)
+    inner = Inner(np.array([1.0, 2.0, 3.0]), m)
+    packed = Struct(Outer(flag, n, r, A, inner, np.array([k, 1]), last))
+    numbers_, integers = np.zeros(4), np.zeros(6, dtype=np.int64)
+    unpack(packed, numbers_, integers)
+    assert same_bits(numbers_[0], r)
+    assert same_bits(numbers_[1], last)
+    assert numbers_[2:].tolist() == [A[1, 0], 3.0]
+    assert integers.tolist() == [flag, n, m, rows, columns, k]
+    assert inner.x[0] == -1.0  # elements are shared, not copied
+
+
+def test_a_struct_knows_its_fields():
+    kind = struct_type(Outer)
+    assert kind is struct_type(Outer)
+    assert kind.field("r")[0] == numba.float64
+    assert kind.field("A")[0] == numba.types.Array(numba.float64, 2, "C")
+    assert kind.field("nothing") is None
+
+
+GOOD = Outer(True, 1, 2.0, np.ones((2, 2)), Inner(np.ones(1), 1), np.ones(1, dtype=np.int64), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("A", np.ones(4)),
+        ("A", np.ones((2, 2, 2))),
+        ("A", np.ones((2, 2), dtype=np.float32)),
+        ("A", np.ones((2, 2), dtype=np.int64)),
+        ("A", np.ones((2, 3), order="F")),
+        ("A", np.ones((4, 4))[::2, ::2]),
+        ("k", np.ones(2)),
+        ("k", np.ones(2, dtype=np.int32)),
+    ],
+)
+def test_an_array_that_does_not_fit_its_field_is_refused(field, value):
+    Struct(GOOD)
+    with pytest.raises(TypeError, match=f"field '{field}' must be a contiguous"):
+        Struct(GOOD._replace(**{field: value}))
+
+
+def test_a_wrong_array_inside_a_nested_struct_is_refused():
+    with pytest.raises(TypeError, match="field 'x' must be a contiguous"):
+        Struct(GOOD._replace(inner=Inner(np.ones((1, 1)), 1)))
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
+def test_an_integer_that_does_not_fit_is_refused(number):
+    with pytest.raises(OverflowError):
+        Struct(GOOD._replace(n=number))
+
+
+def test_an_unknown_field_does_not_compile():
+    def wrong(s):
+        return s.nothing
+
+    with pytest.raises(numba.TypingError, match="nothing"):
+        jit(wrong)(Struct(GOOD))
+
+
+def test_a_kernel_is_loaded_once_in_a_process():
+    x = ca.SX.sym("x")
+    loaded = len(kernels._loaded)
+    first = compile_kernel("one", {"x": x}, {"y": x * 17 + 0.125})
+    second = compile_kernel("two", {"x": x}, {"y": x * 17 + 0.125})
+    assert first.address == second.address  # the name is not part of the code
+    assert len(kernels._loaded) == loaded + 1
