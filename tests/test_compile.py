@@ -219,7 +219,7 @@ def test_random_arithmetic_gives_casadis_bits(expression, points):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    expressions(BOUNDED, BINARY[:3] + [ca.fmin, ca.fmax]),
+    expressions(BOUNDED, [*BINARY[:3], ca.fmin, ca.fmax]),
     st.lists(st.tuples(st.floats(-2, 2), st.floats(-2, 2)), min_size=1, max_size=8),
 )
 def test_random_smooth_expressions_give_casadis_values(expression, points):

@@ -102,6 +102,7 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
         units=units,
         modes={name: laws[c].modes for c, name in enumerate(names)},
         closed={name: laws[c].closed for c, name in enumerate(names)},
+        inputs=tuple(x.name for x in model.inputs),
         events=events,
         steps=log.steps[: log.used[STEP_LOG]].copy(),
         certificate=certificate,

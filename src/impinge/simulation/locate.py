@@ -20,7 +20,7 @@ _ROUNDS = 64
 @jit
 def resolution(t: float) -> float:
     """Return the time within which everything happens at one instant, s."""
-    return 1e-12 * max(1.0, abs(t))
+    return 1e-12 + 1e-14 * abs(t)
 
 
 @jit

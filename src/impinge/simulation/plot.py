@@ -38,7 +38,8 @@ def overview(result: Result) -> Figure:
     axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
     for axis, (label, names) in zip(axes, groups.items(), strict=False):
         for name in names:
-            axis.plot(result.t, result[name], label=name)
+            held = "steps-post" if name in result.inputs else "default"
+            axis.plot(result.t, result[name], label=name, drawstyle=held)
         axis.set_ylabel(label)
     if contacts:
         for contact in contacts:

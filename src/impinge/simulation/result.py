@@ -75,6 +75,7 @@ class Result:
     ``work_constraints``, ``work_contacts``.
 
     Attributes:
+        inputs: names of the signals that are held between ticks.
         modes, closed: for each contact, the names of its law's modes and whether it is closed in them.
         ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is.
         steps: start and length of every accepted step, n × 2.
@@ -87,6 +88,7 @@ class Result:
     units: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]]
     closed: Mapping[str, tuple[bool, ...]]
+    inputs: tuple[str, ...]
     events: tuple[Event, ...]
     steps: FloatArray
     certificate: Certificate

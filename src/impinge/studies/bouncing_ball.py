@@ -69,44 +69,47 @@ def _figure(p: Mapping[str, Any], outcome: Outcome) -> Figure:
 
     from impinge.simulation.plot import mode_axis
 
-    r, metrics = outcome.result, outcome.metrics
+    r = outcome.result
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     axes = figure.subplots(3, 2, sharex="col", width_ratios=(2, 1))
     for column in range(2):
         axes[0, column].plot(r.t, r["gap_floor"], color="C0")
-        axes[1, column].plot(r.t, r["force_floor"], color="C3")
+        axes[1, column].plot(r.t, r["force_floor"], color="C3", marker="." if column else "")
         mode_axis(axes[2, column], r, "floor")
         axes[2, column].set_xlabel("time [s]")
+        axes[0, column].axhline(0, color="black", lw=0.8)
         for axis in axes[:, column]:
             axis.grid(alpha=0.3)
-        axes[0, column].axhline(0, color="black", lw=0.8)
-    axes[0, 0].set_ylabel("gap h [m]")
-    axes[1, 0].set_ylabel("force λ [N]")
-    axes[2, 0].set_ylabel("contact state")
+    for axis, label in zip(axes[:, 0], ("gap h [m]", "force λ [N]", "contact state"), strict=True):
+        axis.set_ylabel(label)
     axes[0, 0].set_title("whole run (paper: Figs. 2 and 3)")
-
-    liftoffs = metrics["liftoff_times"]
-    if liftoffs:
-        k = min(4, len(liftoffs) - 1)
-        begin, end = metrics["touchdown_times"][k], liftoffs[k]
-        span = end - begin
-        axes[0, 1].set_xlim(end - 0.2 * span, end + 0.1 * span)
-        inside = (r.t > end - 0.2 * span) & (r.t < end + 0.1 * span)
-        for row, name in ((0, "gap_floor"), (1, "force_floor")):
-            low, high = r[name][inside].min(), r[name][inside].max()
-            axes[row, 1].set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
-            axes[row, 1].axvline(end, color="C3", ls="--", lw=1, label="force zero")
-        for up in metrics["gap_zero_up_times"]:
-            if begin < up < end:
-                for row in range(2):
-                    axes[row, 1].axvline(up, color="C0", ls=":", lw=1.2, label="gap zero")
-        axes[1, 1].axhline(p["m"] * p["g"], color="gray", lw=0.8, label="weight")
-        axes[1, 1].legend(fontsize="small", loc="upper right")
-        axes[0, 1].set_title(f"end of contact {k + 1} (paper: Fig. 4)")
+    if outcome.metrics["liftoff_times"]:
+        _close_up(axes[:, 1], outcome, p["m"] * p["g"])
     else:
         axes[0, 1].set_title("no liftoff in this run")
     figure.suptitle(f"Bouncing ball, α = ({p['a0']:g}, {p['a1']:g}, {p['a2']:g})")
     return figure
+
+
+def _close_up(axes: Any, outcome: Outcome, weight: float) -> None:
+    """Zoom a column of panels on the end of the fifth contact, or of the last one there is."""
+    r, metrics = outcome.result, outcome.metrics
+    k = min(4, len(metrics["liftoff_times"]) - 1)
+    begin, end = metrics["touchdown_times"][k], metrics["liftoff_times"][k]
+    left, right = end - 0.2 * (end - begin), end + 0.1 * (end - begin)
+    inside = (r.t > left) & (r.t < right)
+    axes[0].set_xlim(left, right)
+    axes[0].locator_params(axis="x", nbins=5)
+    for axis, name in zip(axes, ("gap_floor", "force_floor"), strict=False):
+        low, high = r[name][inside].min(), r[name][inside].max()
+        axis.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
+        axis.axvline(end, color="C3", ls="--", lw=1, label="force zero")
+        for up in metrics["gap_zero_up_times"]:
+            if begin < up < end:
+                axis.axvline(up, color="C0", ls=":", lw=1.2, label="gap zero")
+    axes[1].axhline(weight, color="gray", lw=0.8, label="weight")
+    axes[1].legend(fontsize="small", loc="upper right")
+    axes[0].set_title(f"end of contact {k + 1} (paper: Fig. 4)")
 
 
 def _growth(outcome: Outcome) -> list[float]:

@@ -1,0 +1,48 @@
+"""README and examples: what they show runs as it stands."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_readme_example_is_at_most_fifteen_lines_and_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
+    names: dict = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert (tmp_path / "hopper.png").exists()
+    result = names["result"]
+    assert result.ok
+    assert len(result.touchdowns("floor")) >= 3
+    assert result.certificate.energy.end < result.certificate.energy.start
+
+
+@pytest.mark.parametrize("script", ["hopper.py"])
+def test_an_example_runs_as_it_stands(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / script), run_name="__main__")
+    assert "touchdown" in capsys.readouterr().out or (tmp_path / "hopper.png").exists()
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/first-hour.md"])
+def test_links_between_documents_lead_somewhere(document):
+    path = ROOT / document
+    for target in re.findall(r"\]\(([^)#]+)(?:#[\w-]*)?\)", path.read_text()):
+        if not target.startswith("http"):
+            assert (path.parent / target).exists(), f"{document} links to {target}"
+
+
+def test_the_first_hour_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "first-hour.md").read_text(), re.S):
+        exec(compile(code, "first-hour.md", "exec"), names)
+    assert (tmp_path / "hard.png").exists()
+    assert len(names["hard"].touchdowns("wall")) >= 1
+    forces = [names["settled"][f"force_{leg}"][-1] for leg in names["table"].contacts]
+    assert sum(forces) == pytest.approx(98.1, abs=1e-6)
