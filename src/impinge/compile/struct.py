@@ -28,6 +28,7 @@ Cube = Annotated[NDArray[np.float64], types.float64, 3]
 Integers = Annotated[NDArray[np.int64], types.int64, 1]
 IntegerMatrix = Annotated[NDArray[np.int64], types.int64, 2]
 
+_DTYPES = {types.float64: np.dtype(np.float64), types.int64: np.dtype(np.int64)}
 _NUMBERS = {int: types.int64, bool: types.int64, float: types.float64}
 
 
@@ -82,19 +83,20 @@ class Struct:
         self.address = 0
         words: list[int] = []
         self._kept: list[Any] = []
-        for name, kind, _ in self.numba_type.fields:
-            value = getattr(values, name)
-            if isinstance(kind, StructType):
-                value = Struct(value)
-                words.append(value.address)
-            elif isinstance(kind, types.Array):
-                if not (value.flags.c_contiguous and value.ndim == kind.ndim and value.dtype == str(kind.dtype)):
-                    raise TypeError(f"field '{name}' must be a contiguous {kind}")
-                words += [value.ctypes.data, value.size, *value.shape, *value.strides]
+        for (name, kind, _), value in zip(self.numba_type.fields, values, strict=True):
+            if kind is types.int64:
+                words.append(int(value))
+            elif kind is types.float64:
+                words.append(int(np.float64(value).view(np.int64)))
+            elif hasattr(value, "_fields"):
+                nested = Struct(value)
+                self._kept.append(nested)
+                words.append(nested.address)
             else:
-                number = np.int64(value) if kind == types.int64 else np.float64(value)
-                words.append(int(number.view(np.int64)))
-            self._kept.append(value)
+                if not (value.flags.c_contiguous and value.ndim == kind.ndim and value.dtype is _DTYPES[kind.dtype]):
+                    raise TypeError(f"field '{name}' must be a contiguous {kind}")
+                self._kept.append(value)
+                words += [value.__array_interface__["data"][0], value.size, *value.shape, *value.strides]
         self._memory = np.array(words, dtype=np.int64)
         self.address = int(self._memory.ctypes.data)
 

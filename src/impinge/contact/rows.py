@@ -18,41 +18,47 @@ _DEPENDENT = 1e-11
 
 
 @jit
-def pivoted_cholesky(A: Any, n: int, order: Any, L: Any) -> int:
+def pivoted_cholesky(A: Any, n: int, work: Any) -> int:
     """Factor the leading n × n block of a positive semi-definite A: A[order, order] = L Lᵀ.
+
+    Zeros cost nothing: contacts that do not act on each other are solved in O(n²).
 
     Args:
         A: matrix, kept as it is.
         n: size of the block.
-        order: int array of n, on return the rows in pivot order, independent ones first.
-        L: n × n array, on return its first ``rank`` columns hold the factor.
+        work: on return ``order`` holds the rows in pivot order, independent ones first, and the first
+            ``rank`` columns of ``L`` the factor.
 
     Returns:
         The rank.
     """
+    order, L, rest, places = work.order, work.L, work.rest, work.places
     for i in range(n):
         order[i] = i
+        rest[i] = A[i, i]
     for r in range(n):
         best, pivot = _DEPENDENT, -1
         for i in range(r, n):
-            row = order[i]
-            rest = A[row, row]
-            for s in range(r):
-                rest -= L[i, s] * L[i, s]
-            L[i, r] = rest
-            if A[row, row] > 0.0 and rest > best * A[row, row]:
-                best, pivot = rest / A[row, row], i
+            whole = A[order[i], order[i]]
+            if whole > 0.0 and rest[i] > best * whole:
+                best, pivot = rest[i] / whole, i
         if pivot < 0:
             return r
         order[r], order[pivot] = order[pivot], order[r]
-        for s in range(r + 1):
+        rest[r], rest[pivot] = rest[pivot], rest[r]
+        count = 0
+        for s in range(r):
             L[r, s], L[pivot, s] = L[pivot, s], L[r, s]
-        L[r, r] = np.sqrt(L[r, r])
+            if L[r, s] != 0.0:
+                places[count] = s
+                count += 1
+        L[r, r] = np.sqrt(rest[r])
         for i in range(r + 1, n):
-            rest = A[order[i], order[r]]
-            for s in range(r):
-                rest -= L[i, s] * L[r, s]
-            L[i, r] = rest / L[r, r]
+            entry = A[order[i], order[r]]
+            for k in range(count):
+                entry -= L[i, places[k]] * L[r, places[k]]
+            L[i, r] = entry / L[r, r]
+            rest[i] -= L[i, r] * L[i, r]
     return n
 
 
@@ -70,12 +76,13 @@ def solve_triangular_pair(L: Any, n: int, x: Any) -> None:
 
 
 @jit
-def minimum_norm(A: Any, n: int, b: Any, x: Any, order: Any, L: Any, N: Any) -> int:
+def minimum_norm(A: Any, n: int, b: Any, x: Any, work: Any) -> int:
     """Solve A x = b for a positive semi-definite n × n A; least squares and minimum norm if it is singular.
 
-    With A = L Lᵀ of rank r, A⁺ = L (LᵀL)⁻² Lᵀ. ``order``, ``L`` and ``N`` are work space. Returns the rank.
+    With A = L Lᵀ of rank r, A⁺ = L (LᵀL)⁻² Lᵀ. ``work`` is from `row_workspace`. Returns the rank.
     """
-    rank = pivoted_cholesky(A, n, order, L)
+    order, L, N = work.order, work.L, work.N
+    rank = pivoted_cholesky(A, n, work)
     if rank == n:
         for i in range(n):
             N[0, i] = b[order[i]]
@@ -144,7 +151,7 @@ def row_forces(W: Any, drift: Any, closed: Any, value: Any, force: Any, work: An
     for k in range(n):
         for s in range(n):
             A[k, s] = W[indices[k] * m + indices[s]]
-    minimum_norm(A, n, b, x, work.order, work.L, work.N)
+    minimum_norm(A, n, b, x, work)
     for k in range(n):
         force[indices[k]] = x[k]
 
@@ -154,9 +161,11 @@ class RowWorkspace(NamedTuple):
 
     indices: Integers
     order: Integers
+    places: Integers
     A: Matrix
     L: Matrix
     N: Matrix
+    rest: Vector
     b: Vector
     x: Vector
 
@@ -166,9 +175,11 @@ def row_workspace(m: int) -> RowWorkspace:
     return RowWorkspace(
         indices=np.zeros(m, dtype=np.int64),
         order=np.zeros(m, dtype=np.int64),
+        places=np.zeros(m, dtype=np.int64),
         A=np.zeros((m, m)),
         L=np.zeros((m, m)),
         N=np.zeros((m, m)),
+        rest=np.zeros(m),
         b=np.zeros(m),
         x=np.zeros(m),
     )

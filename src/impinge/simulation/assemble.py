@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,36 +19,37 @@ from impinge.simulation.result import Event, Result
 FloatArray = NDArray[np.float64]
 
 
-def _signals(model: Model, plant: Plant, rows: FloatArray) -> tuple[dict[str, FloatArray], dict[str, str]]:
-    at = columns(plant.nq, plant.nv, plant.nu, plant.nh, plant.nc, plant.ny)
-    signals: dict[str, FloatArray] = {}
-    units: dict[str, str] = {}
+class _Signal(NamedTuple):
+    name: str
+    unit: str
+    kind: str
+    column: int
 
-    def take(kind: str, offset: int, name: str, unit: str) -> None:
-        signals[name], units[name] = rows[:, at[kind].start + offset], unit
 
+def _signals(model: Model, plant: Plant) -> Iterator[_Signal]:
+    """Name every column of the log."""
+    at = {kind: place.start for kind, place in columns(plant).items()}
     for k, x in enumerate(model.coordinates):
-        take("q", k, x.name, x.unit)
-        take("v", k, f"{x.name}_dot", f"{x.unit}/s")
+        yield _Signal(x.name, x.unit, "coordinate", at["q"] + k)
+        yield _Signal(f"{x.name}_dot", f"{x.unit}/s", "velocity", at["v"] + k)
     for k, gap in enumerate(model.gaps):
         row = plant.nh + k
-        take("g", row, f"gap_{gap.name}", gap.unit)
-        take("rate", row, f"gap_{gap.name}_dot", f"{gap.unit}/s")
-        take("force", row, f"force_{gap.name}", "N")
-        take("mode", k, f"mode_{gap.name}", "")
-        take("impulse", k, f"impulse_{gap.name}", "N·s")
+        yield _Signal(f"gap_{gap.name}", gap.unit, "gap", at["g"] + row)
+        yield _Signal(f"gap_{gap.name}_dot", f"{gap.unit}/s", "gap rate", at["rate"] + row)
+        yield _Signal(f"force_{gap.name}", "N", "force", at["force"] + row)
+        yield _Signal(f"mode_{gap.name}", "", "mode", at["mode"] + k)
+        yield _Signal(f"impulse_{gap.name}", "N·s", "impulse", at["impulse"] + k)
     for k, h in enumerate(model.constraints):
-        take("g", k, f"residual_{h.name}", h.unit)
-        take("force", k, f"force_{h.name}", "N")
+        yield _Signal(f"residual_{h.name}", h.unit, "residual", at["g"] + k)
+        yield _Signal(f"force_{h.name}", "N", "force", at["force"] + k)
     for k, u in enumerate(model.inputs):
-        take("u", k, u.name, u.unit)
+        yield _Signal(u.name, u.unit, "input", at["u"] + k)
     for k, y in enumerate(model.outputs):
-        take("y", k, y.name, y.unit)
-    take("energies", 0, "energy_kinetic", "J")
-    take("energies", 1, "energy_potential", "J")
+        yield _Signal(y.name, y.unit, "output", at["y"] + k)
+    for k, energy in enumerate(("kinetic", "potential")):
+        yield _Signal(f"energy_{energy}", "J", "energy", at["energies"] + k)
     for k, work in enumerate(WORKS):
-        take("work", k, f"work_{work}", "J")
-    return signals, units
+        yield _Signal(f"work_{work}", "J", "work", at["work"] + k)
 
 
 def _contact(
@@ -69,7 +71,8 @@ def _contact(
 def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
     """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
     rows = log.rows[: log.used[ROWS]].copy()
-    signals, units = _signals(model, plant, rows)
+    named = list(_signals(model, plant))
+    signals = {signal.name: rows[:, signal.column] for signal in named}
     t = rows[:, 0]
     energy = signals["energy_kinetic"] + signals["energy_potential"]
     names = model.contacts
@@ -99,10 +102,10 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
         model=model.name,
         t=t,
         signals=signals,
-        units=units,
+        units={signal.name: signal.unit for signal in named},
+        kinds={signal.name: signal.kind for signal in named},
         modes={name: laws[c].modes for c, name in enumerate(names)},
         closed={name: laws[c].closed for c, name in enumerate(names)},
-        inputs=tuple(x.name for x in model.inputs),
         events=events,
         steps=log.steps[: log.used[STEP_LOG]].copy(),
         certificate=certificate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impinge.errors import InputError
-from impinge.simulation.tableau import CLASSICAL, DORMAND_PRINCE, Tableau
+from impinge.simulation.tableau import CLASSICAL, DORMAND_PRINCE
 
 
 @dataclass(frozen=True)
@@ -14,22 +14,24 @@ class Adaptive:
 
     Args:
         rtol, atol: the error of one step may be ``atol + rtol·|x|`` in each coordinate, velocity and gap.
-        max_step: longest step, s.
+        max_step: longest step, s; a fiftieth of the run by default. Free flight is exact at any step, and a
+            bump much narrower than a step's travel can slip between its stages: give a smaller one then.
     """
 
     rtol: float = 1e-8
     atol: float = 1e-10
-    max_step: float = float("inf")
+    max_step: float | None = None
 
     tableau = DORMAND_PRINCE
     step = 0.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.atol < 1 and 0 < self.rtol < 1 and self.max_step > 0):
+        longest = 1.0 if self.max_step is None else self.max_step
+        if not (0 < self.atol < 1 and 0 < self.rtol < 1 and longest > 0):
             raise InputError(
                 "method Adaptive",
                 "0 < rtol < 1, 0 < atol < 1 and max_step > 0",
-                f"rtol = {self.rtol:g}, atol = {self.atol:g}, max_step = {self.max_step:g}",
+                f"rtol = {self.rtol:g}, atol = {self.atol:g}, max_step = {self.max_step}",
                 "The defaults, rtol = 1e-8 and atol = 1e-10, suit most models.",
             )
 
@@ -47,7 +49,7 @@ class FixedStep:
     tableau = CLASSICAL
     rtol = 1e-8
     atol = 1e-10
-    max_step = float("inf")
+    max_step = None
 
     def __post_init__(self) -> None:
         if not 0 < self.step < float("inf"):
@@ -55,5 +57,3 @@ class FixedStep:
 
 
 Method = Adaptive | FixedStep
-
-__all__ = ["Adaptive", "FixedStep", "Method", "Tableau"]

@@ -111,21 +111,21 @@ class Log(NamedTuple):
 EVENT_COLUMNS = 6  # time, contact, mode before, mode after, impulse, index of the row on the left side
 
 
-def columns(nq: int, nv: int, nu: int, nh: int, nc: int, ny: int) -> dict[str, slice]:
+def columns(plant: Plant) -> dict[str, slice]:
     """Return where each kind of signal stands in a row of the log."""
     sizes = {
         "t": 1,
-        "q": nq,
-        "v": nv,
-        "u": nu,
-        "g": nh + nc,
-        "rate": nh + nc,
-        "force": nh + nc,
-        "mode": nc,
-        "impulse": nc,
+        "q": plant.nq,
+        "v": plant.nv,
+        "u": plant.nu,
+        "g": plant.nh + plant.nc,
+        "rate": plant.nh + plant.nc,
+        "force": plant.nh + plant.nc,
+        "mode": plant.nc,
+        "impulse": plant.nc,
         "work": len(WORKS),
         "energies": 2,
-        "y": ny,
+        "y": plant.ny,
     }
     places, start = {}, 0
     for name, size in sizes.items():

@@ -19,31 +19,26 @@ def mode_axis(axis: Any, result: Result, contact: str, label: str | None = None)
 
 
 def overview(result: Result) -> Figure:
-    """Draw coordinates, gaps, forces, modes and inputs over time, each kind in its own panel and unit."""
+    """Draw coordinates, outputs, gaps, forces, modes and inputs over time, each kind and unit in its own panel."""
     from matplotlib.figure import Figure
 
-    contacts = list(result.modes)
     groups: dict[str, list[str]] = {}
-    for name in result.signals:
-        kind, _, rest = name.partition("_")
-        if kind == "gap" and rest in contacts:
-            groups.setdefault(f"gap [{result.units[name]}]", []).append(name)
-        elif kind == "force" and f"force_{rest}" == name and (rest in contacts or f"residual_{rest}" in result.signals):
-            groups.setdefault(f"force [{result.units[name]}]", []).append(name)
-        elif f"{name}_dot" in result.signals or kind not in ("energy", "work", "mode", "impulse", "residual", "gap"):
-            if not name.endswith("_dot"):
-                groups.setdefault(f"[{result.units[name]}]", []).append(name)
+    for kind in ("coordinate", "output", "gap", "force", "input"):
+        for name in result.signals:
+            if result.kinds[name] == kind:
+                unit = f" [{result.units[name]}]" if result.units[name] else ""
+                groups.setdefault(kind + unit, []).append(name)
+    contacts = list(result.modes)
     panels = len(groups) + bool(contacts)
     figure = Figure(figsize=(8, 1.2 + 1.8 * panels), layout="constrained")
     axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
     for axis, (label, names) in zip(axes, groups.items(), strict=False):
         for name in names:
-            held = "steps-post" if name in result.inputs else "default"
-            axis.plot(result.t, result[name], label=name, drawstyle=held)
+            held = result.kinds[name] == "input"
+            axis.plot(result.t, result[name], label=name, drawstyle="steps-post" if held else "default")
         axis.set_ylabel(label)
-    if contacts:
-        for contact in contacts:
-            mode_axis(axes[-1], result, contact)
+    for contact in contacts:
+        mode_axis(axes[-1], result, contact)
         axes[-1].set_ylabel("mode")
     for axis in axes:
         axis.grid(alpha=0.3)

@@ -75,7 +75,7 @@ class Result:
     ``work_constraints``, ``work_contacts``.
 
     Attributes:
-        inputs: names of the signals that are held between ticks.
+        units, kinds: for each signal, its unit and what it is: coordinate, velocity, gap, force, input, ...
         modes, closed: for each contact, the names of its law's modes and whether it is closed in them.
         ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is.
         steps: start and length of every accepted step, n × 2.
@@ -86,9 +86,9 @@ class Result:
     t: FloatArray
     signals: Mapping[str, FloatArray]
     units: Mapping[str, str]
+    kinds: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]]
     closed: Mapping[str, tuple[bool, ...]]
-    inputs: tuple[str, ...]
     events: tuple[Event, ...]
     steps: FloatArray
     certificate: Certificate

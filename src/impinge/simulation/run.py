@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -39,6 +40,7 @@ from impinge.simulation.result import Result
 FloatArray = NDArray[np.float64]
 
 _DEFAULT_SAMPLES = 500
+_DEFAULT_STEPS = 50  # at least, unless the method says otherwise
 _BUDGET = 20_000  # steps between two looks at the progress bar and at the keyboard
 
 
@@ -113,7 +115,7 @@ def simulate(
         rtol=chosen.rtol,
         atol=chosen.atol,
         fixed_step=float(chosen.step),
-        max_step=float(chosen.max_step),
+        max_step=end / _DEFAULT_STEPS if chosen.max_step is None else float(chosen.max_step),
         sample=spacing,
         every_step=sample is None,
     )
@@ -131,7 +133,7 @@ class _Run:
     def __init__(self, model: Model, plant: Plant, w: Workspace, progress: Callable[[float], None] | None) -> None:
         self.model, self.plant, self.w, self.progress = model, plant, w, progress
         self.packed = Struct(plant), Struct(w)
-        self.places = columns(plant.nq, plant.nv, plant.nu, plant.nh, plant.nc, plant.ny)
+        self.places = columns(plant)
         self.width = self.places["y"].stop
         self.log = Log(
             rows=np.zeros((1024, self.width)),
@@ -140,10 +142,14 @@ class _Run:
             used=np.zeros(3, dtype=np.int64),
         )
         self.packed_log = Struct(self.log)
-        names = [x.name for x in model.outputs]
+
+    @functools.cached_property
+    def measurement(self) -> Any:
+        """Return the named tuple that controllers are given."""
+        names = [x.name for x in self.model.outputs]
         if not names:
-            names = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
-        self.measurement = namedtuple("Measurement", names)  # type: ignore[misc]  # its fields are the model's
+            names = [x.name for x in self.model.coordinates] + [f"{x.name}_dot" for x in self.model.coordinates]
+        return namedtuple("Measurement", names)
 
     def through(self, end: float, controllers: list[Controller]) -> str:
         """Run to the end; return an empty string, or why it could not."""
