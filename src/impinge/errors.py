@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -44,11 +45,23 @@ class StartError(ImpingeError):
     """A start state from which the model cannot be simulated."""
 
 
+def as_number(value: object) -> float:
+    """Return a real number as a float, and NaN for anything else: NaN fails every comparison."""
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def show(value: object) -> str:
+    """Return a value for a message: numbers short, anything else as Python writes it."""
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(show(item) for item in value)})"
+    return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+
+
 def unknown_name(who: str, kind: str, got: str, known: Iterable[str]) -> InputError:
     """Build the error for a name that does not exist, naming the nearest ones that do."""
     names = sorted(known)
-    folded = {name.lower(): name for name in names}
-    near = [folded[n] for n in difflib.get_close_matches(got.lower(), folded, n=3, cutoff=0.5)]
+    matches = difflib.get_close_matches(got.lower(), {name.lower() for name in names}, n=3, cutoff=0.5)
+    near = [name for match in matches for name in names if name.lower() == match]
     if near:
         remedy = "Did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
     elif names:

@@ -63,55 +63,66 @@ def pivoted_cholesky(A: Any, n: int, work: Any) -> int:
 
 
 @jit
-def solve_triangular_pair(L: Any, n: int, x: Any) -> None:
-    """Solve L Lᵀ y = x in place for a lower triangular L of size n."""
-    for i in range(n):
-        for s in range(i):
-            x[i] -= L[i, s] * x[s]
-        x[i] /= L[i, i]
-    for i in range(n - 1, -1, -1):
-        for s in range(i + 1, n):
-            x[i] -= L[s, i] * x[s]
-        x[i] /= L[i, i]
+def _orthogonalize(L: Any, n: int, rank: int, Q: Any, R: Any) -> None:
+    """Factor the first columns of L into Q R by Gram–Schmidt; twice, which is enough for any scaling."""
+    for j in range(rank):
+        for i in range(n):
+            Q[i, j] = L[i, j]
+        for i in range(j):
+            R[i, j] = 0.0
+        for _ in range(2):
+            for k in range(j):
+                along = 0.0
+                for i in range(n):
+                    along += Q[i, k] * Q[i, j]
+                R[k, j] += along
+                for i in range(n):
+                    Q[i, j] -= along * Q[i, k]
+        length = 0.0
+        for i in range(n):
+            length += Q[i, j] * Q[i, j]
+        R[j, j] = np.sqrt(length)
+        for i in range(n):
+            Q[i, j] /= R[j, j]
 
 
 @jit
 def minimum_norm(A: Any, n: int, b: Any, x: Any, work: Any) -> int:
     """Solve A x = b for a positive semi-definite n × n A; least squares and minimum norm if it is singular.
 
-    With A = L Lᵀ of rank r, A⁺ = L (LᵀL)⁻² Lᵀ. ``work`` is from `row_workspace`. Returns the rank.
+    A = L Lᵀ with pivoting. If L has n columns it is solved with; else L = Q R and A⁺ = Q R⁻ᵀ R⁻¹ Qᵀ.
+    ``work`` is from `row_workspace`. Returns the rank.
     """
-    order, L, N = work.order, work.L, work.N
+    order, L, Q, R, y = work.order, work.L, work.Q, work.R, work.y
     rank = pivoted_cholesky(A, n, work)
     if rank == n:
         for i in range(n):
-            N[0, i] = b[order[i]]
-        solve_triangular_pair(L, n, N[0])
-        for i in range(n):
-            x[order[i]] = N[0, i]
+            y[i] = b[order[i]]
+            for s in range(i):
+                y[i] -= L[i, s] * y[s]
+            y[i] /= L[i, i]
+        for i in range(n - 1, -1, -1):
+            for s in range(i + 1, n):
+                y[i] -= L[s, i] * y[s]
+            y[i] /= L[i, i]
+            x[order[i]] = y[i]
         return rank
-    for i in range(n):
-        x[i] = 0.0
-    if rank == 0:
-        return rank
-    for r in range(rank):  # N = LᵀL, factored in place; x's first entries hold Lᵀb
-        for s in range(r + 1):
-            total = 0.0
-            for i in range(n):
-                total += L[i, r] * L[i, s]
-            for k in range(s):
-                total -= N[r, k] * N[s, k]
-            N[r, s] = np.sqrt(total) if s == r else total / N[s, s]
+    _orthogonalize(L, n, rank, Q, R)
+    for j in range(rank - 1, -1, -1):
+        y[j] = 0.0
         for i in range(n):
-            x[r] += L[i, r] * b[order[i]]
-    solve_triangular_pair(N, rank, x)
-    solve_triangular_pair(N, rank, x)
-    for r in range(rank):
-        N[r, n - 1] = x[r]  # the last column is free: rank < n
+            y[j] += Q[i, j] * b[order[i]]
+        for k in range(j + 1, rank):
+            y[j] -= R[j, k] * y[k]
+        y[j] /= R[j, j]
+    for j in range(rank):
+        for k in range(j):
+            y[j] -= R[k, j] * y[k]
+        y[j] /= R[j, j]
     for i in range(n):
         total = 0.0
-        for r in range(rank):
-            total += L[i, r] * N[r, n - 1]
+        for j in range(rank):
+            total += Q[i, j] * y[j]
         x[order[i]] = total
     return rank
 
@@ -164,10 +175,12 @@ class RowWorkspace(NamedTuple):
     places: Integers
     A: Matrix
     L: Matrix
-    N: Matrix
+    Q: Matrix
+    R: Matrix
     rest: Vector
     b: Vector
     x: Vector
+    y: Vector
 
 
 def row_workspace(m: int) -> RowWorkspace:
@@ -178,8 +191,10 @@ def row_workspace(m: int) -> RowWorkspace:
         places=np.zeros(m, dtype=np.int64),
         A=np.zeros((m, m)),
         L=np.zeros((m, m)),
-        N=np.zeros((m, m)),
+        Q=np.zeros((m, m)),
+        R=np.zeros((m, m)),
         rest=np.zeros(m),
         b=np.zeros(m),
         x=np.zeros(m),
+        y=np.zeros(m),
     )

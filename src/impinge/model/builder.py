@@ -9,7 +9,7 @@ import casadi as ca
 
 from impinge.errors import ModelError
 from impinge.model.derive import Equations, Symbols, direct, lagrange, rows
-from impinge.model.model import Coordinate, Model, Quantity, finite
+from impinge.model.model import WORKS, Coordinate, Model, Quantity, finite
 
 
 class ModelBuilder:
@@ -29,7 +29,7 @@ class ModelBuilder:
     def __init__(self, name: str) -> None:
         self.name = name
         self.time = ca.SX.sym("t")
-        self._taken: set[str] = set()
+        self._taken = {"t", "energy_kinetic", "energy_potential", *(f"work_{work}" for work in WORKS)}
         self._coordinates: list[tuple[Coordinate, Any, Any]] = []
         self._parameters: list[tuple[Quantity, Any]] = []
         self._inputs: list[tuple[Quantity, Any]] = []
@@ -46,21 +46,19 @@ class ModelBuilder:
         self, name: str, start: float = 0.0, speed: float = 0.0, unit: str = "m", about: str = ""
     ) -> tuple[Any, Any]:
         """Add a coordinate; return its symbol and that of its velocity."""
-        self._claim(name, name, f"{name}_dot")
         who = f"coordinate '{name}' of model '{self.name}'"
         quantity = Coordinate(name, unit, finite(who, start), about, speed=finite(who, speed))
+        self._claim(name, name, f"{name}_dot")
         q, v = ca.SX.sym(name), ca.SX.sym(f"{name}_dot")
         self._coordinates.append((quantity, q, v))
         return q, v
 
     def parameter(self, name: str, value: float, unit: str = "", about: str = "") -> Any:
         """Add a parameter, changeable at run time without recompiling; return its symbol."""
-        self._claim(name, name)
         return self._symbol(self._parameters, "parameter", Quantity(name, unit, value, about))
 
     def input(self, name: str, unit: str = "", value: float = 0.0, about: str = "") -> Any:
         """Add an input, held between the ticks of a controller or constant; return its symbol."""
-        self._claim(name, name)
         return self._symbol(self._inputs, "input", Quantity(name, unit, value, about))
 
     def kinetic(self, energy: Any) -> None:
@@ -86,18 +84,21 @@ class ModelBuilder:
 
     def constraint(self, name: str, expression: Any, unit: str = "m", about: str = "") -> None:
         """Add a bilateral constraint: the expression stays zero."""
+        residual = self._scalar(f"constraint '{name}'", expression)
         self._claim(name, f"residual_{name}", f"force_{name}")
-        self._constraints.append((Quantity(name, unit, about=about), self._scalar(f"constraint '{name}'", expression)))
+        self._constraints.append((Quantity(name, unit, about=about), residual))
 
     def gap(self, name: str, expression: Any, unit: str = "m", about: str = "") -> None:
         """Add a possible contact by its gap: positive when apart. It may depend on `time`."""
+        distance = self._scalar(f"gap '{name}'", expression)
         self._claim(name, f"gap_{name}", f"gap_{name}_dot", f"force_{name}", f"mode_{name}", f"impulse_{name}")
-        self._gaps.append((Quantity(name, unit, about=about), self._scalar(f"gap '{name}'", expression)))
+        self._gaps.append((Quantity(name, unit, about=about), distance))
 
     def output(self, name: str, expression: Any, unit: str = "", about: str = "") -> None:
         """Add an output: what sensors see of the mechanism, and what a controller is given."""
+        value = self._scalar(f"output '{name}'", expression)
         self._claim(name, name)
-        self._outputs.append((Quantity(name, unit, about=about), self._scalar(f"output '{name}'", expression)))
+        self._outputs.append((Quantity(name, unit, about=about), value))
 
     def build(self) -> Model:
         """Check the pieces, derive every term exactly and return the immutable model."""
@@ -208,6 +209,7 @@ class ModelBuilder:
 
     def _symbol(self, where: list[tuple[Quantity, Any]], kind: str, x: Quantity) -> Any:
         value = finite(f"{kind} '{x.name}' of model '{self.name}'", x.value)
+        self._claim(x.name, x.name)
         symbol = ca.SX.sym(x.name)
         where.append((Quantity(x.name, x.unit, value, x.about), symbol))
         return symbol
@@ -215,7 +217,7 @@ class ModelBuilder:
     def _expression(self, what: str, value: Any) -> Any:
         try:
             return ca.SX(value)
-        except NotImplementedError:
+        except (NotImplementedError, RuntimeError, TypeError):  # CasADi's three ways of saying no
             raise ModelError(
                 f"{what} of model '{self.name}'",
                 "a CasADi SX expression or a number",
@@ -233,7 +235,7 @@ class ModelBuilder:
     def _claim(self, name: str, *signals: str) -> None:
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
             raise self._error("names that are Python identifiers", f"'{name}'", "Use letters, digits and underscores.")
-        clash = sorted(self._taken.intersection(signals)) or [s for s in signals if s == "t"]
+        clash = sorted(self._taken.intersection(signals))
         if clash:
             raise self._error("a name of its own for every signal", f"'{clash[0]}' twice", "Rename one of the two.")
         self._taken.update(signals)

@@ -15,6 +15,9 @@ from impinge.compile import Kernel, compile_kernel
 from impinge.errors import InputError, unknown_name
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd
 
+# The kinds of work whose sum is the change of a model's energy.
+WORKS = ("applied", "damping", "time", "constraints", "contacts")
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -58,18 +61,22 @@ class Model:
 
     @functools.cached_property
     def dynamics(self) -> Kernel:
+        """The kernel of `dynamics_expressions`."""
+        return self._compile("dynamics", self.dynamics_expressions)
+
+    @property
+    def dynamics_expressions(self) -> dict[str, Any]:
         """Everything a simulator needs of one state, in contact space.
 
         Outputs: ``free`` = v̇ with all rows open; ``g``, ``rate``, ``drift``, ``partial`` of the rows;
         ``power``; ``response`` = M⁻¹Aᵀ; ``W`` = A M⁻¹Aᵀ. With row forces λ, v̇ = free + response λ and
-        g̈ = A free + drift + W λ; the kernel's ``drift`` already contains A free.
+        g̈ = drift + W λ: this ``drift`` is that of `Equations` plus A free.
         """
         e = self.equations
-        n = self.symbols.v.shape[0]
         solved = solve_spd(e.M, ca.horzcat(e.applied - e.bias - e.damping, e.A.T))
         free, response = solved[:, 0], solved[:, 1:]
-        outputs = {
-            "free": free if n else ca.SX(0, 1),
+        return {
+            "free": free,
             "g": e.g,
             "rate": e.rate,
             "drift": e.drift + e.A @ free,
@@ -78,7 +85,6 @@ class Model:
             "response": response,
             "W": delassus(e.A, response),
         }
-        return self._compile("dynamics", outputs)
 
     @functools.cached_property
     def signals(self) -> Kernel:
@@ -194,7 +200,7 @@ def finite(who: str, value: object) -> float:
     """Return a value as a finite float, or raise the error that says whose value it is."""
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         number = float("nan")
     if not np.isfinite(number):
         raise InputError(who, "a finite number", repr(value), "Give it a finite value.")

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.contact.law import Law
-from impinge.model import Model
+from impinge.model import WORKS, Model
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
-from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, WORKS, Log, Plant, Workspace, columns
+from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.result import Event, Result

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 # The share of a run, at its end, over which a closed contact's penetration counts as steady.
 STEADY_SHARE = 0.05
@@ -60,8 +64,8 @@ class Certificate:
     events: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and dicts."""
-        return asdict(self)
+        """Return plain numbers and dicts, as JSON knows them."""
+        return dict(plain(asdict(self)))
 
     def __str__(self) -> str:
         e = self.energy
@@ -83,10 +87,21 @@ class Certificate:
         return "\n".join(lines)
 
 
+def plain(value: Any) -> Any:
+    """Return a value as JSON knows it: NumPy's numbers as Python's, what is not finite as None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def energy_balance(start: float, end: float, work: dict[str, float]) -> EnergyBalance:
     """Close the balance from the energies at both ends and the work integrated in between."""
     change, done = end - start, sum(work.values())
-    largest = max(abs(start), abs(end), *(abs(value) for value in work.values()))
+    largest = float(np.max(np.abs([start, end, *work.values()])))
     residual = change - done
     return EnergyBalance(
         start=start,
@@ -97,5 +112,5 @@ def energy_balance(start: float, end: float, work: dict[str, float]) -> EnergyBa
         constraints=work["constraints"],
         contacts=work["contacts"],
         residual=residual,
-        relative=abs(residual) / largest if largest > 0 else 0.0,
+        relative=0.0 if largest == 0 else abs(residual) / largest,
     )

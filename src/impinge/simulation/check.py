@@ -14,6 +14,8 @@ from impinge.model import Model
 
 # How far a start state may miss a constraint or sink into a surface, in the row's unit.
 START_TOLERANCE = 1e-6
+# Below this an inertia matrix with a unit diagonal is singular up to rounding.
+_SINGULAR = 1e-13
 
 FloatArray = NDArray[np.float64]
 
@@ -41,7 +43,7 @@ def laws_of(model: Model, law: Law | Mapping[str, Law] | None) -> list[Law]:
         if missing:
             raise InputError(who, "a law for every contact", f"none for '{missing[0]}'", "Add it to the dict of laws.")
     for contact, one in chosen.items():
-        if not isinstance(one, Law):
+        if isinstance(one, type) or not isinstance(one, Law):
             raise InputError(who, f"a law for contact '{contact}'", repr(one), "Pass an object such as Baumgarte().")
     return [chosen[contact] for contact in model.contacts]
 
@@ -55,7 +57,8 @@ def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatAr
     if not np.isfinite(M).all() or not np.allclose(M, M.T, rtol=1e-9, atol=1e-12):
         raise StartError(who, "a finite, symmetric inertia matrix", f"M = {M.tolist()}", "Check kinetic(...) there.")
     smallest = float(np.linalg.eigvalsh(M)[0])
-    if smallest <= 0:
+    size = np.sqrt(np.abs(np.diag(M)))  # coordinates in different units are compared without them
+    if smallest <= 0 or np.linalg.eigvalsh(M / np.outer(size, size))[0] <= _SINGULAR:
         raise StartError(
             who,
             "a positive definite inertia matrix",
@@ -84,14 +87,17 @@ def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatAr
 def command_vector(model: Model, who: str, command: Any, held: FloatArray) -> FloatArray:
     """Return a controller's command as a vector of all inputs; inputs it does not name stay held."""
     names = [x.name for x in model.inputs]
-    if isinstance(command, Mapping):
-        vector = held.copy()
-        for name, value in command.items():
-            if name not in names:
-                raise unknown_name(who, "input", name, names)
-            vector[names.index(name)] = value
-        return vector
-    values: Sequence[float] = np.atleast_1d(np.asarray(command, dtype=float)).ravel().tolist()
+    try:
+        if isinstance(command, Mapping):
+            vector = held.copy()
+            for name, value in command.items():
+                if name not in names:
+                    raise unknown_name(who, "input", name, names)
+                vector[names.index(name)] = float(value)
+            return vector
+        values: Sequence[float] = np.atleast_1d(np.asarray(command, dtype=float)).ravel().tolist()
+    except (TypeError, ValueError):
+        raise InputError(who, "a command of numbers", repr(command), "Return numbers, or a dict of them.") from None
     if len(values) != len(names):
         raise InputError(
             who,

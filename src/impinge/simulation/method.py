@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
-from impinge.errors import InputError
+from impinge.errors import InputError, as_number, show
 from impinge.simulation.tableau import CLASSICAL, DORMAND_PRINCE
 
 
@@ -26,12 +27,12 @@ class Adaptive:
     step = 0.0
 
     def __post_init__(self) -> None:
-        longest = 1.0 if self.max_step is None else self.max_step
-        if not (0 < self.atol < 1 and 0 < self.rtol < 1 and longest > 0):
+        longest = 1.0 if self.max_step is None else as_number(self.max_step)
+        if not (0 < as_number(self.atol) < 1 and 0 < as_number(self.rtol) < 1 and longest > 0):
             raise InputError(
                 "method Adaptive",
                 "0 < rtol < 1, 0 < atol < 1 and max_step > 0",
-                f"rtol = {self.rtol:g}, atol = {self.atol:g}, max_step = {self.max_step}",
+                f"rtol = {show(self.rtol)}, atol = {show(self.atol)}, max_step = {show(self.max_step)}",
                 "The defaults, rtol = 1e-8 and atol = 1e-10, suit most models.",
             )
 
@@ -52,8 +53,8 @@ class FixedStep:
     max_step = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.step < float("inf"):
-            raise InputError("method FixedStep", "a step above zero, in seconds", f"{self.step:g}", "Give e.g. 1e-3.")
+        if not 0 < as_number(self.step) < inf:
+            raise InputError("method FixedStep", "a step above zero, in seconds", show(self.step), "Give e.g. 1e-3.")
 
 
 Method = Adaptive | FixedStep

@@ -19,11 +19,9 @@ import numpy as np
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
 from impinge.contact.law import GUARDS, Law
 from impinge.contact.rows import RowWorkspace, row_workspace
-from impinge.model import Model
+from impinge.model import WORKS, Model
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.tableau import Tableau
-
-WORKS = ("applied", "damping", "time", "constraints", "contacts")
 
 # Rows of the arrays that describe constraints and contacts at one instant.
 VALUE, RATE, ACCELERATION, FORCE = 0, 1, 2, 3

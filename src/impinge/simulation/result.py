@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,15 +104,16 @@ class Result:
 
     def mode(self, contact: str, row: int = -1) -> str:
         """Return the name of a contact's mode in a row, the last one by default."""
-        return self.modes[contact][int(self[f"mode_{contact}"][row])]
+        return self._modes(contact)[int(self[f"mode_{contact}"][row])]
 
     def times(self, contact: str, before: str | None = None, after: str | None = None) -> list[float]:
         """Return the times of a contact's events, optionally only those from or to a mode."""
-        return [
-            event.time
-            for event in self.events
-            if event.contact == contact and before in (None, event.before) and after in (None, event.after)
-        ]
+        known = self._modes(contact)
+        for mode in (before, after):
+            if mode is not None and mode not in known:
+                raise unknown_name(f"contact '{contact}' of model '{self.model}'", "mode", mode, known)
+        mine = [event for event in self.events if event.contact == contact]
+        return [event.time for event in mine if before in (None, event.before) and after in (None, event.after)]
 
     def touchdowns(self, contact: str) -> list[float]:
         """Return the times at which a contact closes."""
@@ -121,22 +123,28 @@ class Result:
         """Return the times at which a contact opens."""
         return self._changes(contact, closes=False)
 
-    def _changes(self, contact: str, closes: bool) -> list[float]:
-        closed = dict(zip(self.modes[contact], self.closed[contact], strict=True))
-        mine = [event for event in self.events if event.contact == contact]
-        return [e.time for e in mine if closed[e.before] != closed[e.after] and closed[e.after] == closes]
-
     def is_closed(self, contact: str) -> NDArray[np.bool_]:
         """Return, for every row, whether a contact is closed."""
+        self._modes(contact)
         return np.array(self.closed[contact])[self[f"mode_{contact}"].astype(int)]
+
+    def _modes(self, contact: str) -> tuple[str, ...]:
+        if contact not in self.modes:
+            raise unknown_name(f"result of model '{self.model}'", "contact", contact, self.modes)
+        return self.modes[contact]
+
+    def _changes(self, contact: str, closes: bool) -> list[float]:
+        closed = dict(zip(self._modes(contact), self.closed[contact], strict=True))
+        mine = [event for event in self.events if event.contact == contact]
+        return [e.time for e in mine if closed[e.before] != closed[e.after] and closed[e.after] == closes]
 
     def crossings(
         self, name: str, level: float = 0.0, direction: int = 0, where: NDArray[np.bool_] | None = None
     ) -> FloatArray:
         """Return the times at which a signal with a recorded rate crosses a level.
 
-        Between rows the signal is the cubic through its values and its rates ``{name}_dot``. Crossings within
-        the run's own tolerance of the level are rounding and do not count.
+        Between rows the signal is the cubic through its values and its rates ``{name}_dot``. It has crossed
+        when it is beyond the level by more than the run's own tolerance; less is rounding.
 
         Args:
             name: a coordinate or a gap.
@@ -144,12 +152,15 @@ class Result:
             direction: +1 upwards, −1 downwards, 0 both.
             where: rows that may begin an interval to look at.
         """
-        y, rate = self[name] - level, self[f"{name}_dot"]
-        rises = (y[:-1] < 0) & (y[1:] >= 0) & (direction >= 0)
-        falls = (y[:-1] > 0) & (y[1:] <= 0) & (direction <= 0)
-        resolved = np.maximum(np.abs(y[:-1]), np.abs(y[1:])) > self.tolerance
-        chosen = (rises | falls) & resolved & (True if where is None else where[:-1])
-        times = [self.t[k] + _root(hermite(self.t, y, rate, k), self.t[k + 1] - self.t[k]) for k in _where(chosen)]
+        y, rate, times = self[name] - level, self[f"{name}_dot"], []
+        clear = _where(np.abs(y) > self.tolerance)
+        for first, last in itertools.pairwise(clear):
+            if (y[first] > 0) == (y[last] > 0) or direction * y[last] < 0:
+                continue
+            k = first + int(np.argmax((y[first + 1 : last + 1] > 0) == (y[last] > 0)))
+            if where is None or where[k]:
+                h = self.t[k + 1] - self.t[k]
+                times.append(self.t[k] + (_root(hermite(self.t, y, rate, k), h) if h > 0 else 0.0))
         return np.array(times)
 
     def maxima(self, name: str) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Struct
 from impinge.contact.law import Law
-from impinge.errors import InputError
+from impinge.errors import InputError, show
 from impinge.model import Model, finite
 from impinge.simulation import engine
 from impinge.simulation.assemble import assemble
@@ -20,7 +20,7 @@ from impinge.simulation.check import check_start, command_vector, laws_of
 from impinge.simulation.clock import Clock, Controller, exact_period
 from impinge.simulation.dynamics import right_hand_side
 from impinge.simulation.locate import resolution
-from impinge.simulation.method import Adaptive, Method
+from impinge.simulation.method import Adaptive, FixedStep, Method
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
     LEFT_TIME,
@@ -92,16 +92,21 @@ def simulate(
         raise InputError(
             who, "an end time and a sample spacing above zero", f"{end:g} s and {spacing:g} s", "Set both."
         )
-    gains = [finite(f"stabilization of the {who}", a) for a in stabilization]
-    if len(gains) != 2 or min(gains) <= 0:
-        got = f"({', '.join(f'{a:g}' for a in gains)})"
-        raise InputError(who, "stabilization gains (a0, a1) above zero", got, "A critically damped pair is (w², 2w).")
+    pair = stabilization if isinstance(stabilization, Sequence) and len(stabilization) == 2 else (0.0, 0.0)
+    gains = [finite(f"stabilization of the {who}", a) for a in pair]
+    if min(gains) <= 0:
+        remedy = "A critically damped pair is (w², 2w)."
+        raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
     p = model.parameter_vector(parameters or {})
     q, v = model.start_vectors(start or {})
     u = model.input_vector(inputs or {})
     laws = laws_of(model, law)
     check_start(model, 0.0, q, v, u, p)
-    chosen = method or Adaptive()
+    chosen = Adaptive() if method is None else method
+    if not isinstance(chosen, Adaptive | FixedStep):
+        raise InputError(
+            who, "a method, Adaptive(...) or FixedStep(...)", repr(method), "Leave it out for the default."
+        )
     plant = Plant(
         evaluate=right_hand_side.address,
         dynamics=model.dynamics.address,
@@ -179,7 +184,7 @@ class _Run:
         if not controllers:
             return None
         for one in controllers:
-            if not isinstance(one, Controller):
+            if isinstance(one, type) or not isinstance(one, Controller):
                 raise InputError(
                     f"simulation of model '{self.model.name}'",
                     "a controller with period, reset(measurement) and step(t, measurement)",

@@ -95,6 +95,8 @@ def execute(
     study: Study, settings: Sequence[str] = (), law: str | None = None, progress: Progress | None = None
 ) -> Report:
     """Run a study with settings and a law as text, and check the claims that speak of this run."""
+    from impinge.simulation.certificate import plain
+
     parameters = parse_settings(study, settings)
     chosen = None
     if law is not None:
@@ -118,24 +120,13 @@ def execute(
     summary = {
         "study": study.name,
         "parameters": {**parameters, **({"law": law} if law is not None else {})},
-        "metrics": _plain(dict(outcome.metrics)),
-        "claims": _plain(claims),
-        "certificate": _plain(outcome.result.certificate.to_dict()),
+        "metrics": plain(outcome.metrics),
+        "claims": plain(claims),
+        "certificate": outcome.result.certificate.to_dict(),
         "versions": versions(),
         "wall_time_s": wall,
     }
     return Report(study, parameters, outcome, summary)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it: NumPy's numbers as Python's, what is not finite as None."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def versions() -> dict[str, str]:

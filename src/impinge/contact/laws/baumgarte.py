@@ -17,11 +17,12 @@ would push: without it, a contact that is pulled at while it sinks would be ente
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar
 
 from impinge.compile.jit import Callback, callback
 from impinge.contact.law import ACCELERATION, DECIDE, FORCE, GUARD, PRESCRIBE
-from impinge.errors import InputError
+from impinge.errors import InputError, as_number, show
 
 FREE, CONTACT, BALLISTIC = 0, 1, 2
 
@@ -95,12 +96,12 @@ class Baumgarte:
     decide: ClassVar[Callback] = _decide
 
     def __post_init__(self) -> None:
-        stable = 0 < self.a0 < float("inf") and 0 <= self.a1 < float("inf") and 0 <= self.a2 < float("inf")
-        if not stable:
+        a0, a1, a2 = (as_number(gain) for gain in self.gains)
+        if not (0 < a0 < inf and 0 <= a1 < inf and 0 <= a2 < inf):
             raise InputError(
                 "law 'baumgarte'",
                 "finite a0 > 0, a1 >= 0 and a2 >= 0, for which the closed gap is stable",
-                f"a0 = {self.a0:g}, a1 = {self.a1:g}, a2 = {self.a2:g}",
+                f"a0 = {show(self.a0)}, a1 = {show(self.a1)}, a2 = {show(self.a2)}",
                 "Choose a0 from the time the gap may take to close (a0 = w², a1 = 2w) and a2 from the stiffness.",
             )
 
