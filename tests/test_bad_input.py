@@ -443,10 +443,23 @@ def test_stabilization_must_be_a_pair():
     [
         lambda: Baumgarte(a0="stiff"),
         lambda: Baumgarte(a1=None),
+        lambda: Baumgarte(a2=10**400),
         lambda: FixedStep("short"),
         lambda: Adaptive(rtol="tiny"),
     ],
-    ids=["text gain", "no gain", "text step", "text tolerance"],
+    ids=["text gain", "no gain", "huge gain", "text step", "text tolerance"],
 )
 def test_gains_steps_and_tolerances_must_be_numbers(make):
     refused(InputError, r"(law 'baumgarte'|method \w+): expected", make)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, Fraction])
+def test_numbers_of_every_kind_are_numbers(kind):
+    """As in a sweep over np.arange(100, 500, 100)."""
+    assert [float(gain) for gain in Baumgarte(a0=kind(100), a1=kind(20), a2=kind(1000)).gains] == [100, 20, 1000]
+    law = Baumgarte(a0=kind(100), a1=kind(20), a2=kind(1000))
+    result = run(law=law, until=kind(1), parameters={"m": kind(2)}, start={"q": kind(3)}, sample=kind(1))
+    assert result.ok
+    assert result["q"][0] == 3.0
+    assert run(method=FixedStep(kind(1))).ok
+    assert Adaptive(max_step=kind(1)).max_step == 1

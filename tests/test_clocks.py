@@ -151,11 +151,12 @@ def test_a_tick_at_the_instant_of_a_touchdown_samples_the_state_before_it(offset
     touchdown = next(event for event in result.events if event.after == "Contact")
     assert touchdown.time == pytest.approx(landing, abs=1e-12)
     seen = controller.seen[1]
-    before = result["q"][touchdown.row], result["q_dot"][touchdown.row]
     if touchdown.time <= 0.5:
-        assert (seen.q, seen.q_dot) == before
-    assert seen.q >= -1e-15
+        assert (seen.q, seen.q_dot) == (result["q"][touchdown.row], result["q_dot"][touchdown.row])
+    else:
+        assert seen.q == pytest.approx(4 * (landing**2 - 0.25), abs=1e-14)
     assert seen.q_dot == pytest.approx(-4.0, abs=1e-11)
+    assert result.mode("floor", touchdown.row) == "Free"
 
 
 # What a command does

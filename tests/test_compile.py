@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import impinge
 from impinge import robots
 from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, callback, compile_kernel, ir, jit
 from impinge.compile import kernel as kernels
@@ -147,7 +149,7 @@ def test_exact_operations_give_casadis_bits(name):
 
     for x, y in itertools.product(SPECIAL, SPECIAL):
         check(x, y)
-    settings(max_examples=150, deadline=None)(given(numbers, numbers)(check))()
+    settings(max_examples=50, deadline=None)(given(numbers, numbers)(check))()
 
 
 @pytest.mark.parametrize("name", ROUNDED)
@@ -159,7 +161,7 @@ def test_library_functions_give_casadis_values(name):
 
     for x, y in itertools.product(SPECIAL, SPECIAL):
         check(x, y)
-    settings(max_examples=150, deadline=None)(given(numbers, numbers)(check))()
+    settings(max_examples=50, deadline=None)(given(numbers, numbers)(check))()
 
 
 @pytest.mark.parametrize(
@@ -382,22 +384,24 @@ def test_the_same_model_built_twice_is_the_same_code():
 
 # The disk cache, seen from fresh processes.
 
-KERNEL = """
+KERNELS = """
 import casadi as ca
 from impinge.compile import compile_kernel, kernel
 
 translate, made = kernel._translate, []
 kernel._translate = lambda text: made.append(1) or translate(text)
 x = ca.SX.sym("x", 2)
-k = compile_kernel("probe", {"x": x}, {"y": ca.sin(x[0]) * x[1] + 3})
-print(k([0.5, 2.0])["y"][0].hex(), len(made))
+for k in range(4):
+    print(compile_kernel("probe", {"x": x}, {"y": ca.sin(x[0]) * x[1] + k})([0.5, 2.0])["y"][0].hex())
+print(len(made))
 """
-TRUTH = (float(np.sin(0.5)) * 2.0 + 3).hex()
+TRUTH = [(float(np.sin(0.5)) * 2.0 + k).hex() for k in range(4)]
 
 
-def run(code, folder, *arguments, start=False):
+def run(code, folder, *arguments, start=False, path=""):
     """Run code in a fresh Python whose warnings are errors, with the cache in a folder."""
-    environment = {**os.environ, "IMPINGE_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    paths = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "IMPINGE_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)]
     pipes = {"env": environment, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     if start:
@@ -429,19 +433,19 @@ DAMAGE = [truncated, bit_flipped, garbage, emptied]
 
 
 @pytest.fixture(scope="module")
-def one_kernel(tmp_path_factory):
-    """The name and content of the cache's entry for KERNEL."""
-    folder = tmp_path_factory.mktemp("one-kernel")
-    assert run(KERNEL, folder) == [TRUTH, "1"]
-    (entry,) = folder.iterdir()
-    return entry.name, entry.read_bytes()
+def entries(tmp_path_factory):
+    """The names and contents of the cache's entries for KERNELS."""
+    folder = tmp_path_factory.mktemp("kernels")
+    assert run(KERNELS, folder) == [*TRUTH, "4"]
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_a_kernel_in_the_cache_is_not_compiled(tmp_path, one_kernel):
-    name, content = one_kernel
-    assert name.endswith(".o")
-    (tmp_path / name).write_bytes(content)
-    assert run(KERNEL, tmp_path) == [TRUTH, "0"]
+def test_kernels_in_the_cache_are_not_compiled(tmp_path, entries):
+    assert len(entries) == 4
+    for name, content in entries.items():
+        assert name.endswith(".o")
+        (tmp_path / name).write_bytes(content)
+    assert run(KERNELS, tmp_path) == [*TRUTH, "0"]
 
 
 def test_a_process_finds_the_code_of_the_same_model_built_in_another(tmp_path):
@@ -453,35 +457,30 @@ def test_a_process_finds_the_code_of_the_same_model_built_in_another(tmp_path):
     assert len(files) == 2
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_kernel_costs_a_recompilation(tmp_path, one_kernel, damage):
-    name, content = one_kernel
-    (tmp_path / name).write_bytes(damage(content))
-    assert run(KERNEL, tmp_path) == [TRUTH, "1"]
-    assert [file.name for file in tmp_path.iterdir()] == [name]
-    assert (tmp_path / name).read_bytes() == content  # it has been repaired
+def test_a_damaged_kernel_costs_a_recompilation(tmp_path, entries):
+    for damage, (name, content) in zip(DAMAGE, entries.items(), strict=True):
+        (tmp_path / name).write_bytes(damage(content))
+    assert run(KERNELS, tmp_path) == [*TRUTH, "4"]
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == entries  # they have been repaired
 
 
-def test_a_folder_in_the_place_of_an_entry_costs_a_recompilation(tmp_path, one_kernel):
-    entry = tmp_path / one_kernel[0]
-    (entry / "inside").mkdir(parents=True)
-    assert run(KERNEL, tmp_path) == [TRUTH, "1"]
-    assert list(tmp_path.iterdir()) == [entry]
+def test_a_folder_in_the_place_of_an_entry_costs_a_recompilation(tmp_path, entries):
+    for name in entries:
+        (tmp_path / name / "inside").mkdir(parents=True)
+    assert run(KERNELS, tmp_path) == [*TRUTH, "4"]
+    assert {file.name for file in tmp_path.iterdir()} == set(entries)
 
 
-@pytest.mark.parametrize("place", ["below a file", "a file", "a dangling link", "proc"])
+@pytest.mark.parametrize("place", ["below a file", "a file", "proc"])
 def test_a_cache_that_cannot_be_written_costs_a_recompilation(tmp_path, place):
     file = tmp_path / "file"
     file.write_text("not a folder")
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "gone" / "for" / "good")
     folder = {
         "below a file": file / "cache",
         "a file": file,
-        "a dangling link": link / "cache",
         "proc": Path("/proc/1/impinge/cache"),
     }[place]
-    assert run(KERNEL, folder) == [TRUTH, "1"]
+    assert run(KERNELS, folder) == [*TRUTH, "4"]
     assert file.read_text() == "not a folder"
 
 
@@ -496,13 +495,13 @@ def test_a_cache_folder_replaced_by_a_file_during_a_run_costs_a_recompilation(tm
     other = compile_kernel("other", {"x": x}, {"y": x[0] - x[1]})
     print(other([0.5, 2.0])["y"][0], len(made))
     """
-    assert run(KERNEL + textwrap.dedent(replace) + textwrap.dedent(again), folder) == [TRUTH, "1", "-1.5", "2"]
+    assert run(KERNELS + textwrap.dedent(replace) + textwrap.dedent(again), folder) == [*TRUTH, "4", "-1.5", "5"]
     assert folder.read_text() == "now a file"
 
 
 def test_a_full_disk_leaves_no_litter(tmp_path):
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
-    assert run(limit + KERNEL, tmp_path) == [TRUTH, "1"]
+    assert run(limit + KERNELS, tmp_path) == [*TRUTH, "4"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -511,9 +510,9 @@ def test_a_user_without_a_home_still_computes(tmp_path):
     environment.pop("IMPINGE_CACHE", None)
     no_home = "import pathlib\ndef no_home(*_): raise RuntimeError('no home')\npathlib.Path.home = no_home\n"
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", no_home + KERNEL], env=environment, text=True, capture_output=True
+        [sys.executable, "-W", "error", "-c", no_home + KERNELS], env=environment, text=True, capture_output=True
     )
-    assert done.stdout.split() == [TRUTH, "1"], done.stderr
+    assert done.stdout.split() == [*TRUTH, "4"], done.stderr
 
 
 MANY_KERNELS = """
@@ -544,24 +543,30 @@ def test_processes_that_write_at_once_all_get_the_right_numbers(tmp_path):
 
 
 HAMMER = """
-import sys
+import sys, time
 from impinge.compile import cache
-whole = {bytes([k]) * (20_000 + k) for k in range(8)}
-for k in range(300):
-    assert cache.store("entry", bytes([k % 8]) * (20_000 + k % 8))
-    assert cache.load("entry") in whole
+whole = [bytes([k]) * 1_000_000 for k in range(4)]
+cache.store("entry", whole[0])
+while time.time() < float(sys.argv[1]):
+    pass
+for k in range(120):
+    if sys.argv[2] == "write":
+        assert cache.store("entry", whole[k % 4])
+    else:
+        assert cache.load("entry") in whole
 """
 
 
-def test_a_reader_sees_a_whole_entry_while_others_write_it(tmp_path):
-    together = [run(HAMMER, tmp_path, start=True) for _ in range(2)]
+def test_a_reader_sees_a_whole_entry_while_another_writes_it(tmp_path):
+    now = time.time() + 1.5
+    together = [run(HAMMER, tmp_path, now, action, start=True) for action in ("write", "read")]
     for process in together:
         _, err = process.communicate(timeout=120)
         assert (process.returncode, err) == (0, "")
     assert [file.name for file in tmp_path.iterdir()] == ["entry"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(payload=st.binary(max_size=300), data=st.data())
 def test_no_damage_to_an_entry_goes_unnoticed(tmp_path_factory, payload, data):
     folder = tmp_path_factory.mktemp("damage")
@@ -622,18 +627,19 @@ def main():
 
 @pytest.fixture(scope="module")
 def loops_and_cache(tmp_path_factory):
-    """A module with two hot loops, and the cache that its first run leaves."""
+    """A module with two hot loops beside a copy of impinge, and the cache that its first run leaves."""
     folder = tmp_path_factory.mktemp("loops")
-    loops = Loops(folder / "module", folder / "cache")
+    shutil.copytree(Path(impinge.__file__).parent, folder / "path" / "impinge")
+    loops = Loops(folder / "path", folder / "cache")
     assert loops.run() == (5.0, 6, 2)
-    return loops.module.parent, {file.name: file.read_bytes() for file in loops.cache.iterdir()}
+    return loops.path, {file.name: file.read_bytes() for file in loops.cache.iterdir()}
 
 
 @pytest.fixture
 def loops(loops_and_cache, tmp_path):
     """The module with a cache of its own that is as good as new."""
-    module, entries = loops_and_cache
-    loops = Loops(module, tmp_path / "cache")
+    path, entries = loops_and_cache
+    loops = Loops(path, tmp_path / "cache")
     loops.cache.mkdir()
     for name, content in entries.items():
         (loops.cache / name).write_bytes(content)
@@ -642,17 +648,15 @@ def loops(loops_and_cache, tmp_path):
 
 
 class Loops:
-    def __init__(self, module, cache):
-        module.mkdir(exist_ok=True)
-        self.module, self.cache = module / "loops_under_test.py", cache
+    def __init__(self, path, cache):
+        self.path, self.cache = path, cache
         self.edit(factor=2.0)
 
     def edit(self, factor):
-        self.module.write_text(LOOPS.format(factor=factor))
+        (self.path / "loops_under_test.py").write_text(LOOPS.format(factor=factor))
 
     def start(self, folder=None):
-        code = f"import sys\nsys.path.insert(0, {str(self.module.parent)!r})\nimport loops_under_test as m\nm.main()"
-        return run(code, folder or self.cache, start=True)
+        return run("import loops_under_test as m\nm.main()", folder or self.cache, start=True, path=self.path)
 
     def run(self, folder=None):
         """Return the two results and how many loops were compiled."""
@@ -673,10 +677,10 @@ def test_a_hot_loop_in_the_cache_is_not_compiled(loops):
     assert loops.run() == (5.0, 6, 0)
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_hot_loop_costs_a_recompilation(loops, damage, monkeypatch):
+@pytest.mark.parametrize("damages", [DAMAGE[:2], DAMAGE[2:]], ids=["harmed", "replaced"])
+def test_a_damaged_hot_loop_costs_a_recompilation(loops, damages, monkeypatch):
     before = loops.entries()
-    for entry in before:
+    for damage, entry in zip(damages, before, strict=True):
         entry.write_bytes(damage(entry.read_bytes()))
     assert loops.run() == (5.0, 6, 2)
     assert loops.entries() == before
@@ -684,10 +688,9 @@ def test_a_damaged_hot_loop_costs_a_recompilation(loops, damage, monkeypatch):
     assert all(cache.load(entry.name) for entry in before)  # they have been repaired
 
 
-@pytest.mark.parametrize("payload", [pickle.dumps(("another", "numba")), b"no pickle"], ids=["other", "garbage"])
-def test_a_hot_loop_of_another_world_costs_a_recompilation(loops, payload, monkeypatch):
+def test_a_hot_loop_of_another_world_costs_a_recompilation(loops, monkeypatch):
     monkeypatch.setenv("IMPINGE_CACHE", str(loops.cache))
-    for entry in loops.entries():
+    for entry, payload in zip(loops.entries(), [pickle.dumps(("another", "numba")), b"no pickle"], strict=True):
         assert cache.store(entry.name, payload)
     assert loops.run() == (5.0, 6, 2)
 
@@ -699,6 +702,25 @@ def test_an_edited_hot_loop_is_compiled_anew(loops):
     assert set(loops.entries()) > old
     loops.edit(factor=2.0)
     assert loops.run() == (5.0, 6, 0)  # the old text's code is still there
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "contact/laws/baumgarte.py",
+        pytest.param("compile/jit.py", marks=pytest.mark.slow),
+        pytest.param("simulation/plant.py", marks=pytest.mark.slow),
+    ],
+)
+def test_an_edited_file_of_a_layer_with_hot_loops_makes_all_of_them_stale(loops, file):
+    """A callee in another file is part of the machine code."""
+    source = loops.path / "impinge" / file
+    text = source.read_text()
+    try:
+        source.write_text(text + "# edited\n")
+        assert loops.run() == (5.0, 6, 2)
+    finally:
+        source.write_text(text)
 
 
 def test_hot_loops_run_without_a_cache_that_can_be_written(loops, tmp_path):

@@ -12,14 +12,15 @@ from scipy.integrate import solve_ivp
 from impinge import Adaptive, Baumgarte, FixedStep, robots, simulate
 from models import G, pendulum
 
-ANGLES = tuple(np.linspace(0.8, 1.3, 21).tolist())  # many starts: an event falls anywhere in a step
+ANGLES = tuple(np.linspace(0.8, 1.3, 21).tolist())
+HIGH = tuple(np.linspace(2.0, 2.6, 41).tolist())  # many starts, so that events fall anywhere in a step
 WALL = Baumgarte(a0=100, a1=4, a2=1e3)
 FLOOR = Baumgarte(a0=100, a1=20, a2=1e6)
 
 
 def every(h):
-    """Return Dormand–Prince with steps of h: whatever the error estimate, it is within this tolerance."""
-    return Adaptive(rtol=0.99, atol=0.99, max_step=h)
+    """Return Dormand–Prince with steps of h: tolerances this loose accept them all."""
+    return Adaptive(rtol=0.99, atol=1e-6, max_step=h)
 
 
 def order(lengths, errors):
@@ -145,7 +146,7 @@ def test_the_order_on_a_smooth_swing_is_nominal(method, nominal, counts):
         runs = [
             (angle, simulate(pendulum(), until=end, start={"q": angle}, method=method(end / n))) for angle in ANGLES
         ]
-        assert all(abs(run.certificate.steps - n) <= 2 for _, run in runs)
+        assert all(np.median(run.steps[:, 1]) == pytest.approx(end / n) for _, run in runs)
         errors.append(mean([miss(run, reference_swing(angle, end)) for angle, run in runs]))
     assert order(end / np.array(counts), errors) == pytest.approx(nominal, abs=0.3)
 
@@ -177,11 +178,11 @@ def test_tighter_tolerances_shorten_steps_by_the_nominal_order():
 @METHODS
 def test_the_order_across_a_bounce_is_nominal(method, nominal, counts):
     # Touchdown, lift-off and the state after both: the events' own errors must not be of a lower order.
-    end, final, touch, lift = 1.4, [], [], []
+    end, final, touch, lift = 1.8, [], [], []
     counts = 2 * np.array(counts)
     for n in counts:
         missed = []
-        for angle in ANGLES:
+        for angle in HIGH:
             result = simulate(pendulum(wall=True), WALL, until=end, start={"q": angle}, method=method(end / n))
             y, events = reference_bounce(angle, end)
             touchdown, liftoff = (result.times("wall", after=mode)[0] for mode in ("Contact", "Ballistic"))

@@ -242,10 +242,10 @@ def test_a_ball_a_nanometre_below_the_floor_rises_to_it():
 @pytest.mark.parametrize("above", [1e-6, 1e-9, 1e-12, 1e-15, 5e-324])
 def test_a_ball_just_above_the_floor_touches_it_once_and_rests(above):
     result = simulate(robots.ball(height=0.0), LAW, until=5.0, start={"q": above})
-    assert len(result.events) <= 1
     assert [event.after for event in result.events] in ([], ["Contact"])
-    if result.events:
-        assert result.events[0].time == pytest.approx(math.sqrt(2 * above / G), abs=2e-12)
+    for event in result.events:  # as soon as a gap can be told from zero
+        assert event.time >= math.sqrt(2 * above / G) - 1e-12
+        assert result["q"][event.row] == pytest.approx(0.0, abs=1e-10)
     assert result.mode("floor") == "Contact"
     assert result["force_floor"][-1] == pytest.approx(G, abs=1e-6)
     assert_sound(result)

@@ -116,7 +116,7 @@ def duration(seconds: float) -> str:
 
 
 def _cells(table: Table) -> list[tuple[str, ...]]:
-    cells: list[tuple[str, ...]] = [("system", "method", f"time per {table.per}", table.error, "")]
+    cells: list[tuple[str, ...]] = [("system", "method", f"CPU time per {table.per}", table.error, "")]
     for row in table.rows:
         time = "" if row.seconds is None else duration(row.seconds)
         error = "" if row.error is None else f"{row.error:.1e}"
@@ -130,9 +130,9 @@ def render(table: Table) -> str:
     Example:
         >>> print(render(Table("Sums", "", (Row("a", "fast", 2e-6), Row("b", "slow", 3e-3)), per="sum")))
         Sums
-          system  method  time per sum
-          a       fast         2.00 µs
-          b       slow         3.00 ms
+          system  method  CPU time per sum
+          a       fast             2.00 µs
+          b       slow             3.00 ms
     """
     cells = _cells(table)
     used = [k for k in range(5) if any(row[k] for row in cells[1:])]

@@ -105,9 +105,10 @@ class _Body:
         if op == ca.OP_NOT:
             return self.number(self.emit(f"fcmp oeq double {args[0]}, {zero}"))
         if op == ca.OP_SIGN:
-            rising = self.number(self.emit(f"fcmp ogt double {args[0]}, {zero}"))
-            falling = self.number(self.emit(f"fcmp olt double {args[0]}, {zero}"))
-            return self.emit(f"fsub double {rising}, {falling}")
+            positive = self.emit(f"fcmp ogt double {args[0]}, {zero}")
+            negative = self.emit(f"fcmp olt double {args[0]}, {zero}")
+            below = self.emit(f"select i1 {negative}, double {_literal(-1.0)}, double {args[0]}")
+            return self.emit(f"select i1 {positive}, double {_literal(1.0)}, double {below}")
         if op == ca.OP_IF_ELSE_ZERO:
             return self.emit(f"select i1 {self.truth(args[0])}, double {args[1]}, double {zero}")
         raise CompileError(

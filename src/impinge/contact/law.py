@@ -1,6 +1,7 @@
 """What a contact law is: three small functions of one contact's gap, and a row of gains.
 
-A law never sees the model. It sees the gap, its rate, its acceleration and the contact's force, and
+A law never sees the model. It sees the gap, its rate and the contact's force (while it is open: the force
+it would have if it closed now), and
 
 * prescribes: in a given mode, either the acceleration that the gap must have, or the force,
 * guards: values that are positive while the mode may last; the first to fall through zero ends it,
@@ -23,12 +24,17 @@ ACCELERATION = 1
 # Guards per contact; a law leaves those it does not need at a positive constant.
 GUARDS = 2
 
+# Closer than this (m) two things touch; slower than this (m/s) a gap does not open; a force smaller than
+# this (N) is none. Motion below it is rounding and changes no mode.
+TOUCHING, SLOW, NOTHING = 1e-14, 1e-13, 1e-10
+
 # prescribe(mode, gap, rate, gains, out value) -> FORCE or ACCELERATION
 PRESCRIBE = "int64(int64, float64, float64, CPointer(float64), CPointer(float64))"
-# guard(mode, gap, rate, acceleration, force, gains, out values[GUARDS]) -> 0
-GUARD = "int64(int64, float64, float64, float64, float64, CPointer(float64), CPointer(float64))"
-# decide(mode, gap, rate, acceleration, force, gains, fired guards as bits) -> mode
-DECIDE = "int64(int64, float64, float64, float64, float64, CPointer(float64), int64)"
+# guard(mode, gap, rate, force, gains, out values[GUARDS]) -> 0; above -TOUCHING a guard has not clearly fallen,
+# so rates and forces are scaled to that
+GUARD = "int64(int64, float64, float64, float64, CPointer(float64), CPointer(float64))"
+# decide(mode, gap, rate, force, gains, fired guards as bits) -> mode
+DECIDE = "int64(int64, float64, float64, float64, CPointer(float64), int64)"
 
 
 @runtime_checkable
@@ -38,7 +44,7 @@ class Law(Protocol):
     Attributes:
         name: how the command line calls it.
         modes: names of its modes; a run starts in the first, and contacts that must be closed close at once.
-        closed: for each mode, whether the contact is closed in it.
+        closed: for each mode, whether the contact is closed in it; the first such mode is the one it closes in.
         prescribe, guard, decide: the three compiled functions.
     """
 

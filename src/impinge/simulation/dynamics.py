@@ -7,8 +7,9 @@ from typing import Any
 from numba import carray, types
 
 from impinge.compile import ask, call, callback, jit, struct_type
+from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.rows import row_forces
-from impinge.simulation.plant import ACCELERATION, EVALUATIONS, FORCE, RATE, VALUE, Plant, Workspace
+from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, Plant, Workspace
 
 _POINTER = types.CPointer(types.float64)
 _EVALUATE = types.int64(struct_type(Plant), struct_type(Workspace), types.float64, _POINTER, _POINTER)
@@ -49,11 +50,6 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
     for i in range(m):
         rows[VALUE, i] = out[g + i]
         rows[RATE, i] = out[rate + i]
-        acceleration = out[drift + i]
-        for j in range(m):
-            if rows[FORCE, j] != 0.0:
-                acceleration += W[i * m + j] * rows[FORCE, j]
-        rows[ACCELERATION, i] = acceleration
         force = rows[FORCE, i]
         if force != 0.0:
             for k in range(nv):
@@ -72,6 +68,43 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
 def evaluate(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
     """Write dy/dt for the current modes and inputs, and describe the rows in ``w.rows``."""
     ask(plant.evaluate, (plant, w, t, y, dy))
+
+
+@jit
+def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> float:
+    """Return the force that a contact would have if it were closed at the state just evaluated."""
+    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc
+    drift = w.out[nv + 2 * m : nv + 3 * m]
+    W = w.out[nv + 4 * m + 3 + nv * m :]
+    prescribed, value = w.prescribed[i], w.value[i]
+    w.prescribed[i] = ask(plant.prescribe[c], (plant.closing[c], gap, rate, plant.gains[c], w.value[i:]))
+    row_forces(W, drift, w.prescribed, w.value, w.attempt, w.solver)
+    w.prescribed[i], w.value[i] = prescribed, value
+    return w.attempt[i]
+
+
+@jit
+def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
+    """Evaluate, and find for each contact the force that its law decides by (``w.rows[PRESS]``).
+
+    That is its own force if it is closed, and the one it would have if it is open but the gap is not. Where
+    gap and rate are rounding, so is the force that the law would answer them with: then a contact opens only
+    if it would also do so at rest on the surface, and closes only if it would also do so there.
+    """
+    evaluate(plant, w, t, y, dy)
+    for c in range(plant.nc):
+        i = plant.nh + c
+        gap, rate, press = w.rows[VALUE, i], w.rows[RATE, i], w.rows[FORCE, i]
+        closed = plant.closed[c, w.mode[c]] != 0
+        resting = abs(gap) <= TOUCHING and abs(rate) <= SLOW
+        if closed:
+            if press < 0.0 and resting:
+                press = max(press, _force_if_closed(plant, w, c, 0.0, 0.0))
+        elif gap <= 0.0:
+            press = _force_if_closed(plant, w, c, gap, rate)
+            if press > 0.0 and resting:
+                press = min(press, _force_if_closed(plant, w, c, 0.0, 0.0))
+        w.rows[PRESS, i] = press
 
 
 @jit

@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, jit
-from impinge.simulation.dynamics import evaluate, restore_gaps
+from impinge.simulation.dynamics import evaluate_and_press, restore_gaps
 from impinge.simulation.locate import find_event, guards_of_rows, resolution
 from impinge.simulation.plant import (
-    ACCELERATION,
     ERROR,
-    FORCE,
     LEFT_TIME,
+    PRESS,
     RATE,
     REJECTED,
     ROW_TIME,
@@ -43,7 +42,10 @@ from impinge.simulation.plant import (
 from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, add_row, note_extremes, write_row
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.roots import NONE
-from impinge.simulation.step import dense_state, first_step, try_step
+from impinge.simulation.step import dense_state, first_step, stability_ratio, try_step
+
+# Dormand–Prince damps a decaying motion while h times its rate is below 3.3; keep clear of that.
+_STABLE = 2.5
 
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER = 0, 1, 2, 3, 4, 5, 6
 
@@ -58,16 +60,16 @@ def decide_modes(plant: Any, w: Any) -> bool:
     derivative at the current state is then in ``w.K[0]``.
     """
     t, nc = w.time[TIME], plant.nc
-    evaluate(plant, w, t, w.y, w.K[0])
+    evaluate_and_press(plant, w, t, w.y, w.K[0])
     for attempt in range(50 + 10 * nc):
         again = False
-        if attempt % max(nc, 10) == 0:
+        if attempt % max(nc, 10) == 0 and w.counts[STALLED] == 0:
             for c in range(nc):
                 w.changed[c] = 0
         for c in range(nc):
             i = plant.nh + c
-            arguments = (w.mode[c], w.rows[VALUE, i], w.rows[RATE, i], w.rows[ACCELERATION, i], w.rows[FORCE, i])
-            mode = ask(plant.decide[c], (*arguments, plant.gains[c], w.fired[c]))
+            arguments = (w.mode[c], w.rows[VALUE, i], w.rows[RATE, i], w.rows[PRESS, i], plant.gains[c], w.fired[c])
+            mode = ask(plant.decide[c], arguments)
             w.fired[c] = 0
             if mode != w.mode[c]:
                 w.mode[c] = mode
@@ -77,7 +79,7 @@ def decide_modes(plant: Any, w: Any) -> bool:
                     break
         if not again:
             return True
-        evaluate(plant, w, t, w.y, w.K[0])
+        evaluate_and_press(plant, w, t, w.y, w.K[0])
     return False
 
 
@@ -146,7 +148,7 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
     left_time = t + low * h
     dense_state(plant, w, h, low, w.left_y)
     assign(w.left_mode, w.mode)
-    evaluate(plant, w, left_time, w.left_y, w.scratch[1])
+    evaluate_and_press(plant, w, left_time, w.left_y, w.scratch[1])
     guards_of_rows(plant, w, w.rows, w.guards[0])
     note_extremes(plant, w, w.rows)
 
@@ -154,7 +156,7 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
     dense_state(plant, w, h, after, w.trial)
     assign(w.y, w.trial)
     w.time[TIME] = t + after * h
-    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+    evaluate_and_press(plant, w, w.time[TIME], w.y, w.scratch[1])
     guards_of_rows(plant, w, w.rows, w.guards[1])
     for c in range(plant.nc):
         w.fired[c] = 0
@@ -254,7 +256,7 @@ def advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         if plant.fixed_step == 0.0:
             # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.
             factor = 0.9 * max(error, 1e-10) ** -0.17 * w.time[ERROR] ** 0.04
-            proposal = h * min(10.0, max(0.2, factor))
+            proposal = h * min(10.0, max(0.2, factor), _STABLE / max(stability_ratio(plant, w, h), 1e-3))
             w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
             w.time[ERROR] = max(error, 1e-4)
     return DONE

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, jit
-from impinge.contact.law import GUARDS
-from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import ACCELERATION, FORCE, RATE, VALUE
+from impinge.contact.law import GUARDS, TOUCHING
+from impinge.simulation.dynamics import evaluate_and_press
+from impinge.simulation.plant import PRESS, RATE, VALUE
 from impinge.simulation.roots import DEGREE, NODES, NONE, first_fall, next_guess
 from impinge.simulation.step import dense_polynomial, dense_state
 
@@ -28,87 +28,118 @@ def guards_of_rows(plant: Any, w: Any, rows: Any, guards: Any) -> None:
     """Write the guards of all contacts (nc × GUARDS) for rows given at one instant."""
     for c in range(plant.nc):
         i = plant.nh + c
-        arguments = (w.mode[c], rows[VALUE, i], rows[RATE, i], rows[ACCELERATION, i], rows[FORCE, i])
-        ask(plant.guard[c], (*arguments, plant.gains[c], guards[c]))
+        arguments = (w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], plant.gains[c], guards[c])
+        ask(plant.guard[c], arguments)
+
+
+@jit
+def wants_change(plant: Any, w: Any, rows: Any, c: int) -> bool:
+    """Tell whether a contact's law would choose another mode for rows given at one instant."""
+    i = plant.nh + c
+    arguments = (w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], plant.gains[c], 0)
+    return ask(plant.decide[c], arguments) != w.mode[c]
 
 
 @jit
 def guards_at(plant: Any, w: Any, t: float, h: float, theta: float, guards: Any) -> None:
     """Write the true guards of all contacts at t + θh of the step just computed."""
     dense_state(plant, w, h, theta, w.scratch[0])
-    evaluate(plant, w, t + theta * h, w.scratch[0], w.scratch[1])
+    evaluate_and_press(plant, w, t + theta * h, w.scratch[0], w.scratch[1])
     guards_of_rows(plant, w, w.rows, guards)
 
 
 @jit
-def _candidates(plant: Any, w: Any, h: float) -> None:
-    """Write, for every guard, where the step's polynomials make it fall (θ, or NONE)."""
-    start, end = w.guards[0], w.guards[1]
-    guards_of_rows(plant, w, w.rows_start, start)
-    guards_of_rows(plant, w, w.rows_end, end)
+def _sample_guards(plant: Any, w: Any, h: float, c: int) -> None:
+    """Write one contact's guards at the nodes of the step: true at both ends, from the polynomials between.
+
+    Between, an open contact is taken to press; whether it does is seen where its guard is located.
+    """
     gap, impulse = w.poly[0], w.poly[1]
-    degree = gap.size
-    values = w.value  # free between two evaluations
-    for c in range(plant.nc):
-        first = plant.nq + plant.nv + c
-        dense_polynomial(plant, w, first, gap)
-        dense_polynomial(plant, w, first + plant.nc, impulse)
+    first = plant.nq + plant.nv + c
+    dense_polynomial(plant, w, first, gap)
+    dense_polynomial(plant, w, first + plant.nc, impulse)
+    for k in range(GUARDS):
+        w.nodes[k, 0], w.nodes[k, DEGREE] = w.guards[0, c, k], w.guards[1, c, k]
+    closed = plant.closed[c, w.mode[c]]
+    for n in range(1, DEGREE):
+        theta = NODES[n]
+        value, slope, force = 0.0, 0.0, 0.0
+        for j in range(gap.size - 1, -1, -1):
+            slope = slope * theta + value
+            value = value * theta + gap[j]
+            force = force * theta + (j + 1) * impulse[j]
+        # value is now p(θ) and slope p′(θ), where the gap is γ + hθp(θ)
+        rate = value + theta * slope
+        value = w.y[first] + h * theta * value
+        press = force if closed else 1.0
+        ask(plant.guard[c], (w.mode[c], value, rate, press, plant.gains[c], w.value))  # w.value is free here
         for k in range(GUARDS):
-            w.nodes[k, 0], w.nodes[k, DEGREE] = start[c, k], end[c, k]
-        for n in range(1, DEGREE):
-            theta = NODES[n]
-            value, rate, acceleration, force = 0.0, 0.0, 0.0, 0.0
-            for j in range(degree - 1, -1, -1):
-                acceleration = acceleration * theta + 2.0 * rate
-                rate = rate * theta + value
-                value = value * theta + gap[j]
-                force = force * theta + (j + 1) * impulse[j]
-            # value so far is p(θ) with gap(θ) = γ + hθp(θ); rate and acceleration are p′ and p″
-            acceleration = (2.0 * rate + theta * acceleration) / h
-            rate = value + theta * rate
-            value = w.y[first] + h * theta * value
-            ask(plant.guard[c], (w.mode[c], value, rate, acceleration, force, plant.gains[c], values))
-            for k in range(GUARDS):
-                w.nodes[k, n] = values[k]
-        for k in range(GUARDS):
-            w.candidates[c, k] = first_fall(w.nodes[k], w.stack)
+            w.nodes[k, n] = w.value[k]
 
 
 @jit
-def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, guess: float) -> tuple[float, float, float, float]:
-    """Return a < b around a guess with the true guard positive at a, negative at b; b = NONE if there is none."""
-    guards = w.guards[2]
-    width = 1e-8
-    low, high = guess, guess
-    above, below = 0.0, 0.0
-    while True:
-        if above <= 0.0:
+def _candidates(plant: Any, w: Any, h: float) -> None:
+    """Write, for every guard, where the step's polynomials make it fall (θ, or NONE).
+
+    A guard falls if it goes from above zero through zero and clearly below, or if its law decides otherwise
+    at the end of the step. A contact that is past its guard at the start changes there if its law now
+    decides otherwise; if it comes to do so unseen within the step, it changes at the end.
+    """
+    guards_of_rows(plant, w, w.rows_start, w.guards[0])
+    guards_of_rows(plant, w, w.rows_end, w.guards[1])
+    for c in range(plant.nc):
+        _sample_guards(plant, w, h, c)
+        for k in range(GUARDS):
+            start, end = w.guards[0, c, k], w.guards[1, c, k]
+            w.after[c, k] = NONE
+            if start <= 0.0 and wants_change(plant, w, w.rows_start, c):
+                w.candidates[c, k], w.after[c, k] = 0.0, 0.0
+                continue
+            late = end <= 0.0 and wants_change(plant, w, w.rows_end, c)
+            if not (late and start > 0.0):
+                for n in range(DEGREE + 1):
+                    w.nodes[k, n] += TOUCHING
+            w.candidates[c, k] = first_fall(w.nodes[k], w.stack)
+            if late and w.candidates[c, k] == NONE:
+                w.candidates[c, k], w.after[c, k] = 1.0, 1.0
+
+
+@jit
+def _guard_at(plant: Any, w: Any, t: float, h: float, theta: float, c: int, k: int, band: float) -> float:
+    guards_at(plant, w, t, h, theta, w.guards[2])
+    return w.guards[2, c, k] + band
+
+
+@jit
+def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -> tuple[float, float, float, float]:
+    """Return a, f(a) > 0, b and f(b) < 0 around the candidate of a guard; b = NONE if there is no such fall."""
+    guess, width = w.candidates[c, k], 1e-8
+    low, high, above, below = guess, guess, 0.0, 0.0
+    for _ in range(10):
+        if not above > 0.0:
             low = max(0.0, guess - width)
-            guards_at(plant, w, t, h, low, guards)
-            above = guards[c, k]
-        if below >= 0.0:
+            above = _guard_at(plant, w, t, h, low, c, k, band)
+        if not below < 0.0:
             high = min(1.0, guess + width)
-            guards_at(plant, w, t, h, high, guards)
-            below = guards[c, k]
+            below = _guard_at(plant, w, t, h, high, c, k, band)
         if above > 0.0 and below < 0.0:
             return low, above, high, below
-        if above <= 0.0 and low == 0.0:
-            # It began at zero and never rose by more than rounding: it falls at once.
-            return (0.0, 0.0, high, below) if below < 0.0 else (0.0, 0.0, NONE, 0.0)
-        if below >= 0.0 and high == 1.0:
-            return 0.0, 0.0, NONE, 0.0
         width *= 8.0
+    return 0.0, 0.0, NONE, 0.0
 
 
 @jit
-def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int, guess: float) -> tuple[float, float]:
-    """Return the last θ before and the first after the true guard's fall near a guess, or NONE twice."""
-    low, above, high, below = _bracket(plant, w, t, h, c, k, guess)
+def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
+    """Replace a guard's candidate by the last θ before its true fall, and set ``after`` to the first behind it.
+
+    A guard that starts above zero falls through zero; one that starts in the band of rounding below it falls
+    through the band.
+    """
+    band = 0.0 if w.guards[0, c, k] > 0.0 else TOUCHING
+    low, above, high, below = _bracket(plant, w, t, h, c, k, band)
     if high == NONE:
-        return NONE, NONE
-    if above <= 0.0:
-        return 0.0, 0.0
-    guards = w.guards[2]
+        w.candidates[c, k], w.after[c, k] = NONE, NONE
+        return
     tolerance = 2.0 * _EPSILON * max(abs(t), abs(t + h)) / h
     a, fa, b, fb, fraction = low, above, high, below, above / (above - below)
     for _ in range(100):
@@ -119,8 +150,7 @@ def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int, guess: float
             x = 0.5 * (low + high)
             if x <= low or x >= high:
                 break
-        guards_at(plant, w, t, h, x, guards)
-        f = guards[c, k]
+        f = _guard_at(plant, w, t, h, x, c, k, band)
         if f > 0.0:
             low = x
         else:
@@ -131,36 +161,42 @@ def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int, guess: float
             z, fz, b, fb = b, fb, a, fa
         a, fa = x, f
         fraction = next_guess(a, fa, b, fb, z, fz)
-    return low, high
+    w.candidates[c, k], w.after[c, k] = low, high
+
+
+@jit
+def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
+    """Move the candidates of guards that fell clearly before θ, and tell whether there are any.
+
+    The polynomials may have put two close roots in the wrong order.
+    """
+    before = theta - resolution(t) / h
+    if before <= 0.0:
+        return False
+    guards_at(plant, w, t, h, before, w.guards[1])
+    found = False
+    for c in range(plant.nc):
+        for k in range(GUARDS):
+            if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < -TOUCHING and w.candidates[c, k] >= theta:
+                w.candidates[c, k], w.after[c, k] = 0.5 * before, NONE
+                found = True
+    return found
 
 
 @jit
 def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
     """Return the θ just before and just after the first event of the step just computed, or NONE twice."""
     _candidates(plant, w, h)
-    for _ in range(_ROUNDS + 2 * plant.nc * GUARDS):
+    for _ in range(_ROUNDS + 4 * plant.nc * GUARDS):
         best, contact, guard = NONE, -1, -1
         for c in range(plant.nc):
             for k in range(GUARDS):
                 if w.candidates[c, k] < best:
                     best, contact, guard = w.candidates[c, k], c, k
         if contact < 0:
-            return NONE, NONE
-        low, high = _refine(plant, w, t, h, contact, guard, best)
-        if low == NONE:
-            w.candidates[contact, guard] = NONE
-            continue
-        # The polynomials may have ordered two close roots wrongly: did another guard fall clearly before?
-        earlier = low - resolution(t) / h
-        found = False
-        if earlier > 0.0:
-            guards_at(plant, w, t, h, earlier, w.guards[1])
-            for c in range(plant.nc):
-                for k in range(GUARDS):
-                    if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < 0.0 and w.candidates[c, k] >= best:
-                        if c != contact or k != guard:
-                            w.candidates[c, k] = min(0.5 * earlier, w.candidates[c, k])
-                            found = True
-        if not found:
-            return low, high
+            break
+        if w.after[contact, guard] == NONE:
+            _refine(plant, w, t, h, contact, guard)
+        elif not _earlier(plant, w, t, h, best):
+            return best, w.after[contact, guard]
     return NONE, NONE

@@ -24,7 +24,8 @@ from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.tableau import Tableau
 
 # Rows of the arrays that describe constraints and contacts at one instant.
-VALUE, RATE, ACCELERATION, FORCE = 0, 1, 2, 3
+# PRESS is what a law sees as a contact's force: its own while closed, else the one it would have.
+VALUE, RATE, FORCE, PRESS = 0, 1, 2, 3
 
 
 class Plant(NamedTuple):
@@ -46,6 +47,7 @@ class Plant(NamedTuple):
     decide: Integers
     gains: Matrix
     closed: IntegerMatrix
+    closing: Integers
     stabilization: Vector
     tableau: Tableau
     rtol: float
@@ -74,11 +76,13 @@ class Workspace(NamedTuple):
     rows_end: Matrix
     prescribed: Integers
     value: Vector
+    attempt: Vector
     solver: RowWorkspace
     poly: Matrix
     nodes: Matrix  # one contact's guards at the nodes of the step
     guards: Cube  # all contacts' guards at one instant
     candidates: Matrix
+    after: Matrix
     stack: Matrix
     left_y: Vector
     left_mode: Integers
@@ -167,11 +171,13 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         rows_end=np.zeros((4, m)),
         prescribed=np.zeros(m, dtype=np.int64),
         value=np.zeros(m + 1),
+        attempt=np.zeros(m),
         solver=row_workspace(m),
         poly=np.zeros((2, plant.tableau.dense.shape[1])),
         nodes=np.zeros((GUARDS, NODES.size)),
         guards=np.zeros((3, plant.nc, GUARDS)),
         candidates=np.zeros((plant.nc, GUARDS)),
+        after=np.zeros((plant.nc, GUARDS)),
         stack=root_workspace(),
         left_y=np.zeros(n),
         left_mode=np.zeros(plant.nc, dtype=np.int64),
@@ -199,6 +205,7 @@ def law_tables(laws: Sequence[Law]) -> dict[str, Any]:
         "decide": np.array([law.decide.address for law in laws], dtype=np.int64),
         "gains": gains,
         "closed": closed,
+        "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
-from impinge.simulation.dynamics import evaluate
+from impinge.simulation.dynamics import evaluate, evaluate_and_press
 from impinge.simulation.plant import VALUE, assign, assign_rows
 
 
@@ -26,7 +26,10 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
             for r in range(s):
                 increment += tableau.a[s, r] * w.K[r, i]
             w.trial[i] = w.y[i] + h * increment
-        evaluate(plant, w, t + tableau.c[s] * h, w.trial, w.K[s])
+        if s < stages - 1:
+            evaluate(plant, w, t + tableau.c[s] * h, w.trial, w.K[s])
+        else:
+            evaluate_and_press(plant, w, t + h, w.trial, w.K[s])
     assign_rows(w.rows_end, w.rows)
     return _error(plant, w, h)
 
@@ -53,6 +56,27 @@ def _error(plant: Any, w: Any, h: float) -> float:
             return np.inf
         worst = max(worst, ratio)
     return worst
+
+
+@jit
+def stability_ratio(plant: Any, w: Any, h: float) -> float:
+    """Return h times the fastest rate seen in the step just computed.
+
+    The last two stages are two states at one time; the difference of their derivatives over their own
+    difference estimates the largest eigenvalue (E. Hairer, G. Wanner, Solving Ordinary Differential
+    Equations II, IV.2). Step control alone lets an explicit method grow unstable on a motion that has
+    decayed, up to the tolerance: things at rest would keep trembling.
+    """
+    a, last = plant.tableau.a, plant.tableau.c.size - 1
+    change, difference = 0.0, 0.0
+    for i in range(plant.nq + plant.nv):
+        apart = 0.0
+        for r in range(last):
+            apart += (a[last, r] - a[last - 1, r]) * w.K[r, i]
+        slope = w.K[last, i] - w.K[last - 1, i]
+        change += slope * slope
+        difference += apart * apart
+    return np.sqrt(change / difference) if difference > 0.0 else 0.0
 
 
 @jit

@@ -21,15 +21,10 @@ from math import inf
 from typing import Any, ClassVar
 
 from impinge.compile.jit import Callback, callback
-from impinge.contact.law import ACCELERATION, DECIDE, FORCE, GUARD, PRESCRIBE
+from impinge.contact.law import ACCELERATION, DECIDE, FORCE, GUARD, NOTHING, PRESCRIBE, SLOW, TOUCHING
 from impinge.errors import InputError, as_number, show
 
 FREE, CONTACT, BALLISTIC = 0, 1, 2
-
-# A gap that opens slower than this (m/s) while contact would push counts as not opening.
-_SLOW = 1e-9
-# A push this small against the accelerations it is the difference of is rounding.
-_ROUNDING = 1e-12
 
 
 @callback(PRESCRIBE)
@@ -42,32 +37,30 @@ def _prescribe(mode: int, gap: float, rate: float, a: Any, value: Any) -> int:
 
 
 @callback(GUARD)
-def _guard(mode: int, gap: float, rate: float, acceleration: float, force: float, a: Any, values: Any) -> int:
+def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
     values[1] = 1.0
     if mode == CONTACT:
-        values[0] = force
+        values[0] = force * (TOUCHING / NOTHING)
     elif mode == FREE:
         values[0] = gap
     else:
-        push = -(a[0] * gap + a[1] * rate + a[2] * gap * gap * gap) - acceleration
-        values[0] = max(gap, rate, -push)
+        values[0] = max(gap, rate * (TOUCHING / SLOW), -force * (TOUCHING / NOTHING))
         values[1] = -gap
     return 0
 
 
 @callback(DECIDE)
-def _decide(mode: int, gap: float, rate: float, acceleration: float, force: float, a: Any, fired: int) -> int:
+def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+    fell = fired & 1 != 0
     if mode == CONTACT:
-        return BALLISTIC if force < 0.0 else CONTACT
-    if mode == BALLISTIC and fired & 2:
+        return BALLISTIC if force < -NOTHING or fell else CONTACT
+    if mode == BALLISTIC and fired & 2 != 0:
         return FREE
-    if gap > 0.0:
-        return mode
-    wanted = -(a[0] * gap + a[1] * rate + a[2] * gap * gap * gap)
-    pushes = wanted - acceleration > _ROUNDING * (abs(wanted) + abs(acceleration))
-    if pushes and rate <= _SLOW:
+    if gap <= 0.0 and rate <= SLOW and force > 0.0:
         return CONTACT
-    return BALLISTIC if gap < 0.0 else mode
+    if gap < -TOUCHING or (mode == FREE and fell and gap < 0.0):
+        return BALLISTIC
+    return mode
 
 
 @dataclass(frozen=True)
