@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
+from numbers import Real
 
 
 class ImpingeError(Exception):
@@ -47,14 +48,17 @@ class StartError(ImpingeError):
 
 def as_number(value: object) -> float:
     """Return a real number as a float, and NaN for anything else: NaN fails every comparison."""
-    return float(value) if isinstance(value, (int, float)) else math.nan
+    try:
+        return float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def show(value: object) -> str:
     """Return a value for a message: numbers short, anything else as Python writes it."""
     if isinstance(value, (list, tuple)):
         return f"({', '.join(show(item) for item in value)})"
-    return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+    return repr(value) if math.isnan(as_number(value)) else f"{as_number(value):g}"
 
 
 def unknown_name(who: str, kind: str, got: str, known: Iterable[str]) -> InputError:

@@ -64,14 +64,17 @@ class Kernel:
                 "Pass one array for each input, in this order.",
             )
         out = np.zeros(self.size)
-        pointers = [array.ctypes.data for array in (*arrays, out)]
-        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(self.address)(*pointers)
-        result = {}
+        self._entry(*[array.ctypes.data for array in (*arrays, out)])
+        result, start = {}, 0
         for name, (rows, columns) in self.outputs.items():
-            start = self.offset(name)
             block = out[start : start + rows * columns]
             result[name] = block if columns == 1 else block.reshape((rows, columns), order="F")
+            start += rows * columns
         return result
+
+    @functools.cached_property
+    def _entry(self) -> Any:
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.inputs) + 1))(self.address)
 
 
 @functools.cache

@@ -140,10 +140,13 @@ class Model:
             array([[2.]])
         """
         inputs = np.zeros(len(self.inputs)) if u is None else u
-        return self._matrices(self._terms(q, v, t, inputs, self.parameter_vector(parameters or {})))
+        return self.terms_at(q, v, t, inputs, self.parameter_vector(parameters or {}))
 
-    def _matrices(self, values: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-        shapes = self._terms.outputs
+    def terms_at(
+        self, q: ArrayLike, v: ArrayLike, t: float, u: ArrayLike, p: ArrayLike
+    ) -> dict[str, NDArray[np.float64]]:
+        """Evaluate `terms` for inputs and parameters given as vectors."""
+        values, shapes = self._terms(q, v, t, u, p), self._terms.outputs
         return {k: x.reshape(shapes[k], order="F") if k in ("M", "B", "H", "J") else x for k, x in values.items()}
 
     def _compile(self, what: str, outputs: Mapping[str, Any]) -> Kernel:

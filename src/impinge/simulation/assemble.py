@@ -55,7 +55,7 @@ def _signals(model: Model, plant: Plant) -> Iterator[_Signal]:
 def _contact(
     signals: dict[str, FloatArray], t: FloatArray, law: Law, w: Workspace, c: int, name: str
 ) -> ContactCertificate:
-    last = t >= t[-1] - STEADY_SHARE * (t[-1] - t[0])
+    last = slice(int(np.searchsorted(t, t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
     gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
     closed = np.array(law.closed)[signals[f"mode_{name}"][last].astype(int)].all()
     smallest = float(w.min_force[c])
@@ -78,14 +78,14 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
     names = model.contacts
     events = tuple(
         Event(
-            time=float(raw[0]),
-            contact=names[int(raw[1])],
-            before=laws[int(raw[1])].modes[int(raw[2])],
-            after=laws[int(raw[1])].modes[int(raw[3])],
-            impulse=float(raw[4]),
-            row=int(raw[5]),
+            time=time,
+            contact=names[int(c)],
+            before=laws[int(c)].modes[int(before)],
+            after=laws[int(c)].modes[int(after)],
+            impulse=impulse,
+            row=int(row),
         )
-        for raw in log.events[: log.used[EVENTS]]
+        for time, c, before, after, impulse, row in log.events[: log.used[EVENTS]].tolist()
     )
     certificate = Certificate(
         constraint_drift=float(w.max_residual.max(initial=0.0)),

@@ -43,22 +43,31 @@ def laws_of(model: Model, law: Law | Mapping[str, Law] | None) -> list[Law]:
         if missing:
             raise InputError(who, "a law for every contact", f"none for '{missing[0]}'", "Add it to the dict of laws.")
     for contact, one in chosen.items():
-        if isinstance(one, type) or not isinstance(one, Law):
+        if not _is_law(one):
             raise InputError(who, f"a law for contact '{contact}'", repr(one), "Pass an object such as Baumgarte().")
     return [chosen[contact] for contact in model.contacts]
+
+
+_LAWS: set[type] = set()
+
+
+def _is_law(one: object) -> bool:
+    """Tell whether an object is a law; a protocol is slow to ask, so each class is asked once."""
+    if type(one) not in _LAWS and not isinstance(one, type) and isinstance(one, Law):
+        _LAWS.add(type(one))
+    return type(one) in _LAWS
 
 
 def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> None:
     """Raise the error that fits if a model cannot start here: M, constraints, gaps."""
     who = f"start of model '{model.name}'"
-    values = dict(zip((x.name for x in model.parameters), p, strict=True))
-    terms = model.terms(q, v, t, u, values)
+    terms = model.terms_at(q, v, t, u, p)
     M = terms["M"]
-    if not np.isfinite(M).all() or not np.allclose(M, M.T, rtol=1e-9, atol=1e-12):
+    if not np.isfinite(M).all() or (np.abs(M - M.T) > 1e-12 + 1e-9 * np.abs(M)).any():
         raise StartError(who, "a finite, symmetric inertia matrix", f"M = {M.tolist()}", "Check kinetic(...) there.")
-    smallest = float(np.linalg.eigvalsh(M)[0])
     size = np.sqrt(np.abs(np.diag(M)))  # coordinates in different units are compared without them
-    if smallest <= 0 or np.linalg.eigvalsh(M / np.outer(size, size))[0] <= _SINGULAR:
+    if (size == 0).any() or np.linalg.eigvalsh(M / np.outer(size, size))[0] <= _SINGULAR:
+        smallest = float(np.linalg.eigvalsh(M)[0])
         raise StartError(
             who,
             "a positive definite inertia matrix",

@@ -111,7 +111,9 @@ def _any_changed(w: Any) -> bool:
 @jit
 def begin(plant: Any, w: Any, longest: float) -> int:
     """Find the modes in which a run starts, and its first step."""
-    if not decide_modes(plant, w):
+    settled = decide_modes(plant, w)
+    assign_rows(w.rows_start, w.rows)
+    if not settled:
         return CYCLE
     for i in range(w.y.size):
         if not np.isfinite(w.K[0, i]):

@@ -129,17 +129,11 @@ def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float
 
 
 @jit
-def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
-    """Replace a guard's candidate by the last θ before its true fall, and set ``after`` to the first behind it.
-
-    A guard that starts above zero falls through zero; one that starts in the band of rounding below it falls
-    through the band.
-    """
-    band = 0.0 if w.guards[0, c, k] > 0.0 else TOUCHING
+def _root(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -> tuple[float, float]:
+    """Return the last θ before and the first after a guard's true fall through −band, or NONE twice."""
     low, above, high, below = _bracket(plant, w, t, h, c, k, band)
     if high == NONE:
-        w.candidates[c, k], w.after[c, k] = NONE, NONE
-        return
+        return NONE, NONE
     tolerance = 2.0 * _EPSILON * max(abs(t), abs(t + h)) / h
     a, fa, b, fb, fraction = low, above, high, below, above / (above - below)
     for _ in range(100):
@@ -161,6 +155,25 @@ def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
             z, fz, b, fb = b, fb, a, fa
         a, fa = x, f
         fraction = next_guess(a, fa, b, fb, z, fz)
+    return low, high
+
+
+@jit
+def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
+    """Replace a guard's candidate by the last θ before its true fall, and set ``after`` to the first behind it.
+
+    A guard that starts above zero falls through zero. One that starts below, or is so flat that rounding
+    still decides its sign at the end of the instant, falls through −TOUCHING.
+    """
+    low, high = NONE, NONE
+    if w.guards[0, c, k] > 0.0:
+        low, high = _root(plant, w, t, h, c, k, 0.0)
+        if high != NONE:
+            high = min(1.0, max(high, low + resolution(t) / h))
+            if _guard_at(plant, w, t, h, high, c, k, 0.0) >= 0.0:
+                low, high = NONE, NONE
+    if high == NONE:
+        low, high = _root(plant, w, t, h, c, k, TOUCHING)
     w.candidates[c, k], w.after[c, k] = low, high
 
 

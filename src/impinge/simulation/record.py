@@ -14,12 +14,19 @@ ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 @jit
 def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None:
     """Write one row of the log for a state and modes; the workspace's own modes stay as they are."""
-    nx, nu, nc, m = plant.nq + plant.nv, plant.nu, plant.nc, plant.nh + plant.nc
+    nc = plant.nc
     for c in range(nc):
         w.mode[c], mode[c] = mode[c], w.mode[c]
     evaluate(plant, w, t, y, w.scratch[1])
     for c in range(nc):
         w.mode[c], mode[c] = mode[c], w.mode[c]
+    _fill_row(plant, w, row, t, y, mode, w.rows)
+
+
+@jit
+def _fill_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any, rows: Any) -> None:
+    """Write one row of the log for a state whose constraints and contacts are described already."""
+    nx, nu, nc, m = plant.nq + plant.nv, plant.nu, plant.nc, plant.nh + plant.nc
     call(plant.signals, (y[: plant.nq], y[plant.nq : nx], t, w.u, plant.parameters, w.signal))
     row[0] = t
     assign(row[1:], y[:nx])
@@ -27,7 +34,7 @@ def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None
     assign(row[k:], w.u)
     k += nu
     for kind in (VALUE, RATE, FORCE):
-        assign(row[k:], w.rows[kind])
+        assign(row[k:], rows[kind])
         k += m
     for c in range(nc):
         row[k + c] = mode[c]
@@ -79,4 +86,7 @@ def note_extremes(plant: Any, w: Any, rows: Any) -> None:
 def add_current(plant: Any, w: Any, log: Any) -> None:
     """Append the current state unless the log has this instant already."""
     if w.time[TIME] > w.time[ROW_TIME]:
-        add_row(plant, w, log, w.time[TIME], w.y, w.mode)
+        # The rows of the state from which the next step begins are known already.
+        _fill_row(plant, w, log.rows[log.used[ROWS]], w.time[TIME], w.y, w.mode, w.rows_start)
+        log.used[ROWS] += 1
+        w.time[ROW_TIME] = w.time[TIME]

@@ -18,6 +18,9 @@ NODES = np.linspace(0.0, 1.0, DEGREE + 1)
 _BASIS = np.array([[comb(DEGREE, j) * x**j * (1 - x) ** (DEGREE - j) for j in range(DEGREE + 1)] for x in NODES])
 TO_BERNSTEIN = np.linalg.inv(_BASIS)
 
+# No Bernstein coefficient is farther from the values than this many times their spread.
+_STRETCH = float(np.abs(TO_BERNSTEIN).sum(axis=1).max())
+
 _DEPTH = 32
 NONE = 2.0  # later than the end of any step
 
@@ -61,7 +64,11 @@ def first_fall(values: Any, stack: Any) -> float:
 
     A function that is zero or negative at 0 must first have become positive.
     """
-    lowest = values[0]
+    lowest, highest = values[0], values[0]
+    for k in range(1, DEGREE + 1):
+        lowest, highest = min(lowest, values[k]), max(highest, values[k])
+    if lowest > _STRETCH * (highest - lowest):
+        return NONE
     for k in range(DEGREE + 1):
         total = 0.0
         for j in range(DEGREE + 1):

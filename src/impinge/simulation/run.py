@@ -41,6 +41,7 @@ FloatArray = NDArray[np.float64]
 
 _DEFAULT_SAMPLES = 500
 _DEFAULT_STEPS = 50  # at least, unless the method says otherwise
+_ROOM = 2048  # rows and steps of a log at first
 _BUDGET = 20_000  # steps between two looks at the progress bar and at the keyboard
 
 
@@ -141,9 +142,9 @@ class _Run:
         self.places = columns(plant)
         self.width = self.places["y"].stop
         self.log = Log(
-            rows=np.zeros((1024, self.width)),
+            rows=np.zeros((_ROOM, self.width)),
             events=np.zeros((64 + 4 * plant.nc, EVENT_COLUMNS)),
-            steps=np.zeros((1024, 2)),
+            steps=np.zeros((_ROOM, 2)),
             used=np.zeros(3, dtype=np.int64),
         )
         self.packed_log = Struct(self.log)
@@ -246,10 +247,11 @@ class _Run:
             self.packed_log = Struct(self.log)
 
     def _failure(self, status: int) -> str:
+        if status == engine.DONE:
+            return ""
         t = float(self.w.time[TIME])
         changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
         return {
-            engine.DONE: "",
             engine.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
             "fast there; soften the contact, loosen the tolerances or check the model",
             engine.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",

@@ -18,10 +18,11 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     On return ``w.trial`` is the new state, ``w.rows_end`` describes its rows and ``w.K`` the stages.
     The derivative at the start must be in ``w.K[0]``.
     """
-    tableau, n = plant.tableau, w.y.size
+    tableau = plant.tableau
     stages = tableau.c.size
     for s in range(1, stages):
-        for i in range(n):
+        # Nothing depends on the gaps, impulses and work: they are needed at the end only.
+        for i in range(w.y.size if s == stages - 1 else plant.nq + plant.nv):
             increment = 0.0
             for r in range(s):
                 increment += tableau.a[s, r] * w.K[r, i]
