@@ -12,6 +12,7 @@ The state machine: Free → Contact when the gap closes; Contact → Ballistic w
 Ballistic → Free when the gap opens (an edge: a ball that leaves with γ > 0 stays Ballistic for its
 flight); Ballistic → Contact when γ ≤ 0, γ̇ < 0. To the paper's last condition we add that contact
 would push: without it, a contact that is pulled at while it sinks would be entered and left for ever.
+Free → Ballistic, for the same reason, when the gap closes and contact would pull.
 """
 
 from __future__ import annotations
