@@ -31,6 +31,14 @@ _PACKAGE = Path(__file__).parents[1]
 _HOT_LAYERS = ("compile", "contact", "simulation")  # where hot loops and the constants frozen into them live
 
 
+_announce: list[Callable[[], None]] = []
+
+
+def before_compiling(action: Callable[[], None]) -> None:
+    """Call an action once, when a hot loop is not in the cache and is about to be compiled."""
+    _announce[:] = [action]
+
+
 @functools.cache
 def _text_stamp(file: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
@@ -56,6 +64,8 @@ class _OverloadCache(NullCache):  # type: ignore[misc]  # numba has no type hint
         target_context.refresh()
         payload = cache.load(self._key(sig, target_context.codegen())) if self._stamp else None
         if payload is None:
+            while _announce:
+                _announce.pop()()
             return None
         try:
             return CompileResultCacheImpl.rebuild(None, target_context, pickle.loads(payload))

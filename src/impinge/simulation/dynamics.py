@@ -13,6 +13,7 @@ from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, Pla
 
 _POINTER = types.CPointer(types.float64)
 _EVALUATE = types.int64(struct_type(Plant), struct_type(Workspace), types.float64, _POINTER, _POINTER)
+_FIND_PRESS = types.int64(struct_type(Plant), struct_type(Workspace))
 
 
 @callback(_EVALUATE)
@@ -83,15 +84,9 @@ def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> flo
     return w.attempt[i]
 
 
-@jit
-def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
-    """Evaluate, and find for each contact the force that its law decides by (``w.rows[PRESS]``).
-
-    That is its own force if it is closed, and the one it would have if it is open but the gap is not. Where
-    gap and rate are rounding, so is the force that the law would answer them with: then a contact opens only
-    if it would also do so at rest on the surface, and closes only if it would also do so there.
-    """
-    evaluate(plant, w, t, y, dy)
+@callback(_FIND_PRESS)
+def find_press(plant: Any, w: Any) -> int:
+    """Do the second half of `evaluate_and_press`, by address for the same reason."""
     for c in range(plant.nc):
         i = plant.nh + c
         gap, rate, press = w.rows[VALUE, i], w.rows[RATE, i], w.rows[FORCE, i]
@@ -105,6 +100,19 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
             if press > 0.0 and resting:
                 press = min(press, _force_if_closed(plant, w, c, 0.0, 0.0))
         w.rows[PRESS, i] = press
+    return 0
+
+
+@jit
+def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
+    """Evaluate, and find for each contact the force that its law decides by (``w.rows[PRESS]``).
+
+    That is its own force if it is closed, and the one it would have if it is open but the gap is not. Where
+    gap and rate are rounding, so is the force that the law would answer them with: then a contact opens only
+    if it would also do so at rest on the surface, and closes only if it would also do so there.
+    """
+    evaluate(plant, w, t, y, dy)
+    ask(plant.find_press, (plant, w))
 
 
 @jit

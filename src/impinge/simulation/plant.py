@@ -32,6 +32,7 @@ class Plant(NamedTuple):
     """Addresses, sizes and numbers that stay fixed during a run (nh constraints, nc contacts)."""
 
     evaluate: int
+    find_press: int
     dynamics: int
     signals: int
     nq: int

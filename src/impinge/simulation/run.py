@@ -18,7 +18,7 @@ from impinge.simulation import engine
 from impinge.simulation.assemble import assemble
 from impinge.simulation.check import check_start, command_vector, laws_of
 from impinge.simulation.clock import Clock, Controller, exact_period
-from impinge.simulation.dynamics import right_hand_side
+from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.locate import resolution
 from impinge.simulation.method import Adaptive, FixedStep, Method
 from impinge.simulation.plant import (
@@ -110,6 +110,7 @@ def simulate(
         )
     plant = Plant(
         evaluate=right_hand_side.address,
+        find_press=find_press.address,
         dynamics=model.dynamics.address,
         signals=model.signals.address,
         **sizes(model),
