@@ -47,6 +47,9 @@ from impinge.simulation.step import dense_state, first_step, stability_ratio, tr
 # Dormand–Prince damps a decaying motion while h times its rate is below 3.3; keep clear of that.
 _STABLE = 2.5
 
+# So many events in a row for each contact, without a step between them that has none, are chatter.
+_MOST_EVENTS = 200
+
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER = 0, 1, 2, 3, 4, 5, 6
 
 
@@ -160,8 +163,7 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
     w.time[TIME] = t + after * h
     evaluate_and_press(plant, w, w.time[TIME], w.y, w.scratch[1])
     guards_of_rows(plant, w, w.rows, w.guards[1])
-    for c in range(plant.nc):
-        w.fired[c] = 0
+    for c in range(plant.nc):  # besides the guard that was located, those that fall at the same instant
         for k in range(w.guards.shape[2]):
             if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
                 w.fired[c] |= 1 << k
@@ -169,15 +171,14 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
         return CYCLE
     _restart(plant, w, longest)
 
-    stalled = left_time - w.time[LEFT_TIME] <= 10.0 * resolution(t)
-    w.counts[STALLED] = w.counts[STALLED] + 1 if stalled else 0
+    w.counts[STALLED] += 1
     w.time[LEFT_TIME] = left_time
     if _any_changed(w):
         add_row(plant, w, log, left_time, w.left_y, w.left_mode)
         add_row(plant, w, log, left_time, w.y, w.mode)
         w.time[ROW_TIME] = w.time[TIME]
         add_events(plant, w, log, left_time)
-    return CHATTER if w.counts[STALLED] > 100 * (plant.nc + 1) else DONE
+    return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
 
 
 @jit
@@ -248,6 +249,8 @@ def advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
                 return status
             continue
 
+        if h > 10.0 * resolution(t):
+            w.counts[STALLED] = 0
         _samples(plant, w, log, t, h, t + h)
         assign(w.y, w.trial)
         w.time[TIME] = end if t + h >= end - resolution(end) else t + h

@@ -198,7 +198,10 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
 
 @jit
 def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
-    """Return the θ just before and just after the first event of the step just computed, or NONE twice."""
+    """Return the θ just before and just after the first event of the step just computed, or NONE twice.
+
+    The guard that falls there is noted in ``w.fired``.
+    """
     _candidates(plant, w, h)
     for _ in range(_ROUNDS + 4 * plant.nc * GUARDS):
         best, contact, guard = NONE, -1, -1
@@ -211,5 +214,9 @@ def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
         if w.after[contact, guard] == NONE:
             _refine(plant, w, t, h, contact, guard)
         elif not _earlier(plant, w, t, h, best):
+            for c in range(plant.nc):
+                w.fired[c] = 0
+            if w.after[contact, guard] > best:  # located: rounding may hide the fall at the very instant
+                w.fired[contact] = 1 << guard
             return best, w.after[contact, guard]
     return NONE, NONE

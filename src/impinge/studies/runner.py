@@ -40,7 +40,7 @@ class Report:
             self.outcome.result.write_tables(folder)
             figure = self.study.figure
             drawn = figure(self.parameters, self.outcome) if figure else self.outcome.result.plot()
-            drawn.savefig(folder / "figure.png", dpi=150)
+            drawn.savefig(folder / "figure.png", dpi=120)
         except OSError as problem:
             got = problem.strerror or str(problem)
             raise InputError(
