@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,11 +45,6 @@ class Kernel:
     def size(self) -> int:
         """Length of the output buffer."""
         return sum(rows * columns for rows, columns in self.outputs.values())
-
-    def offset(self, output: str) -> int:
-        """Where an output begins in the output buffer."""
-        names = list(self.outputs)
-        return sum(math.prod(self.outputs[name]) for name in names[: names.index(output)])
 
     def __call__(self, *values: ArrayLike) -> dict[str, NDArray[np.float64]]:
         """Evaluate once from Python and return the outputs by name (vectors as 1-D arrays)."""
