@@ -184,14 +184,14 @@ def test_a_fixed_step_must_be_above_zero(step):
 def test_gains_outside_their_stability_condition_are_refused(gains):
     ((name, value),) = gains.items()
     text = (
-        r"law 'baumgarte': expected finite a0 > 0, a1 >= 0 and a2 >= 0, for which the closed gap is stable, "
+        r"law 'baumgarte': expected finite a0 > 0, a1 >= 0, a2 >= 0 and a3 >= 0, for which the closed gap is stable, "
         rf"got .*{name} = {value:g}.*\. Choose a0 from the time the gap may take to close"
     )
     refused(InputError, text, Baumgarte, **gains)
 
 
 def test_gains_on_the_edge_of_their_stability_condition_are_taken():
-    assert Baumgarte(a0=1e-9, a1=0.0, a2=0.0).gains == (1e-9, 0.0, 0.0)
+    assert Baumgarte(a0=1e-9, a1=0.0, a2=0.0).gains == (1e-9, 0.0, 0.0, 0.0)
 
 
 def test_a_model_with_contacts_needs_a_law():
@@ -456,7 +456,7 @@ def test_gains_steps_and_tolerances_must_be_numbers(make):
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, Fraction])
 def test_numbers_of_every_kind_are_numbers(kind):
     """As in a sweep over np.arange(100, 500, 100)."""
-    assert [float(gain) for gain in Baumgarte(a0=kind(100), a1=kind(20), a2=kind(1000)).gains] == [100, 20, 1000]
+    assert [float(gain) for gain in Baumgarte(a0=kind(100), a1=kind(20), a2=kind(1000)).gains] == [100, 20, 1000, 0]
     law = Baumgarte(a0=kind(100), a1=kind(20), a2=kind(1000))
     result = run(law=law, until=kind(1), parameters={"m": kind(2)}, start={"q": kind(3)}, sample=kind(1))
     assert result.ok

@@ -1,9 +1,11 @@
-"""What a contact law is: three small functions of one contact's gap, and a row of gains.
+"""What a contact law is: four small functions of one contact's gap, and a row of gains.
 
 A law never sees the model. It sees the gap, its rate and the contact's force (while it is open: the force
 it would have if it closed now), and
 
-* prescribes: in a given mode, either the acceleration that the gap must have, or the force,
+* prescribes: in a given mode, either the acceleration that the gap must have, or the force; likewise for
+  the slip along each sliding direction, counted from where the contact closed,
+* slopes: the partial derivatives of what it prescribes, for exact linear models,
 * guards: values that are positive while the mode may last; the first to fall through zero ends it,
 * decides: the mode to be in, at an instant.
 
@@ -15,11 +17,18 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol, runtime_checkable
 
-from impinge.compile.jit import Callback
+from impinge.compile.jit import Callback, jit
 
 # What a law prescribes (the return value of its first function).
 FORCE = 0
 ACCELERATION = 1
+
+# What a guard watches: which of these passes through zero with it.
+GAP, RATE, PRESS, EXTENT = 0, 1, 2, 3
+
+# What it prescribes for: the gap, or a slip.
+NORMAL = 0
+TANGENT = 1
 
 # Guards per contact; a law leaves those it does not need at a positive constant.
 GUARDS = 2
@@ -28,13 +37,21 @@ GUARDS = 2
 # this (N) is none. Motion below it is rounding and changes no mode.
 TOUCHING, SLOW, NOTHING = 1e-14, 1e-13, 1e-10
 
-# prescribe(mode, gap, rate, gains, out value) -> FORCE or ACCELERATION
-PRESCRIBE = "int64(int64, float64, float64, CPointer(float64), CPointer(float64))"
-# guard(mode, gap, rate, force, gains, out values[GUARDS]) -> 0; above -TOUCHING a guard has not clearly fallen,
-# so rates and forces are scaled to that
+# prescribe(mode, NORMAL or TANGENT, gap or slip, rate, gains, out value) -> FORCE or ACCELERATION
+PRESCRIBE = "int64(int64, int64, float64, float64, CPointer(float64), CPointer(float64))"
+# slope(the same, out derivatives by gap or slip and by rate) -> the same
+SLOPE = PRESCRIBE
+# guard(mode, gap, rate, force, gains, out values[GUARDS]) -> what each of them watches, see `watching`; above
+# -TOUCHING a guard has not clearly fallen, so rates and forces are scaled to that
 GUARD = "int64(int64, float64, float64, float64, CPointer(float64), CPointer(float64))"
 # decide(mode, gap, rate, force, gains, fired guards as bits) -> mode
 DECIDE = "int64(int64, float64, float64, float64, CPointer(float64), int64)"
+
+
+@jit
+def watching(first: int, second: int) -> int:
+    """Return what a guard function returns: what its first and its second guard watch."""
+    return first + 4 * second
 
 
 @runtime_checkable
@@ -45,17 +62,18 @@ class Law(Protocol):
         name: how the command line calls it.
         modes: names of its modes; a run starts in the first, and contacts that must be closed close at once.
         closed: for each mode, whether the contact is closed in it; the first such mode is the one it closes in.
-        prescribe, guard, decide: the three compiled functions.
+        prescribe, slope, guard, decide: the compiled functions.
     """
 
     name: ClassVar[str]
     modes: ClassVar[tuple[str, ...]]
     closed: ClassVar[tuple[bool, ...]]
     prescribe: ClassVar[Callback]
+    slope: ClassVar[Callback]
     guard: ClassVar[Callback]
     decide: ClassVar[Callback]
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """Numbers handed to the three functions."""
+        """Numbers handed to the functions."""
         ...

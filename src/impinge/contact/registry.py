@@ -27,7 +27,7 @@ def parse_law(text: str) -> Law:
 
     Example:
         >>> parse_law("baumgarte:a1=5").gains
-        (100.0, 5.0, 1000000.0)
+        (100.0, 5.0, 1000000.0, 0.0)
     """
     name, _, rest = text.partition(":")
     known = known_laws()

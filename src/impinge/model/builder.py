@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
 
 from impinge.errors import ModelError
 from impinge.model.derive import Equations, Symbols, direct, lagrange, rows
-from impinge.model.model import WORKS, Coordinate, Model, Quantity, finite
+from impinge.model.model import WORKS, Coordinate, Gap, Model, Quantity, finite
 
 
 class ModelBuilder:
@@ -34,7 +35,9 @@ class ModelBuilder:
         self._parameters: list[tuple[Quantity, Any]] = []
         self._inputs: list[tuple[Quantity, Any]] = []
         self._constraints: list[tuple[Quantity, Any]] = []
-        self._gaps: list[tuple[Quantity, Any]] = []
+        self._gaps: list[tuple[Gap, Any]] = []
+        self._slips: list[Any] = []
+        self._extents: list[Any] = []
         self._outputs: list[tuple[Quantity, Any]] = []
         self._forces: list[tuple[Any, Any]] = []
         self._damping: list[tuple[Any, Any]] = []
@@ -88,11 +91,33 @@ class ModelBuilder:
         self._claim(name, f"residual_{name}", f"force_{name}")
         self._constraints.append((Quantity(name, unit, about=about), residual))
 
-    def gap(self, name: str, expression: Any, unit: str = "m", about: str = "") -> None:
-        """Add a possible contact by its gap: positive when apart. It may depend on `time`."""
+    def gap(
+        self, name: str, expression: Any, unit: str = "m", about: str = "", slip: Any = (), extent: Any = None
+    ) -> None:
+        """Add a possible contact by its gap: positive when apart. It may depend on `time`.
+
+        Args:
+            name: of the contact.
+            expression: the gap.
+            unit: of the gap.
+            about: where it comes from.
+            slip: how far one surface has slid over the other, as an expression of the coordinates whose
+                rate is the sliding speed; one for each tangential direction. Without it the contact is smooth.
+            extent: positive where the surface is, if it has an end (an edge, a gate). What passes below it
+                there is inside, not penetrating, until it comes out again.
+        """
         distance = self._scalar(f"gap '{name}'", expression)
-        self._claim(name, f"gap_{name}", f"gap_{name}_dot", f"force_{name}", f"mode_{name}", f"impulse_{name}")
-        self._gaps.append((Quantity(name, unit, about=about), distance))
+        slips = [self._scalar(f"slip of gap '{name}'", s) for s in (slip if isinstance(slip, Sequence) else (slip,))]
+        names = (name,) if len(slips) == 1 else tuple(f"{name}_{k + 1}" for k in range(len(slips)))
+        claimed = [f"{kind}_{s}" for s in names for kind in ("slip", "friction")] + [f"slip_{s}_dot" for s in names]
+        if extent is not None:
+            self._extents.append(self._scalar(f"extent of gap '{name}'", extent))
+            claimed.append(f"extent_{name}")
+        self._claim(
+            name, f"gap_{name}", f"gap_{name}_dot", f"force_{name}", f"mode_{name}", f"impulse_{name}", *claimed
+        )
+        self._slips += slips
+        self._gaps.append((Gap(name, unit, about=about, slips=names, limited=extent is not None), distance))
 
     def output(self, name: str, expression: Any, unit: str = "", about: str = "") -> None:
         """Add an output: what sensors see of the mechanism, and what a controller is given."""
@@ -114,8 +139,9 @@ class ModelBuilder:
         )
         self._check_dependence(symbols)
         M, bias, kinetic, explicit = self._left_hand_side(symbols)
-        g = column(ca.SX(0, 1), *(h for _, h in self._constraints), *(gap for _, gap in self._gaps))
+        g = column(ca.SX(0, 1), *(h for _, h in self._constraints), *(gap for _, gap in self._gaps), *self._slips)
         A, rate, drift, partial = rows(symbols, g)
+        extent = column(ca.SX(0, 1), *self._extents)
         applied, damping = self._generalized(symbols, self._forces), self._generalized(symbols, self._damping)
         equations = Equations(
             M=M,
@@ -127,6 +153,8 @@ class ModelBuilder:
             rate=rate,
             drift=drift,
             partial=partial,
+            extent=extent,
+            extent_rate=rows(symbols, extent)[1],
             kinetic=kinetic,
             potential=self._potential,
             power=column(ca.dot(symbols.v, applied), ca.dot(symbols.v, damping), explicit),
@@ -180,6 +208,8 @@ class ModelBuilder:
         pieces = [("the potential energy", self._potential, position)]
         pieces += [(f"constraint '{x.name}'", h, position) for x, h in self._constraints]
         pieces += [(f"gap '{x.name}'", gap, position) for x, gap in self._gaps]
+        pieces += [("a slip", slip, position) for slip in self._slips]
+        pieces += [("an extent", extent, position) for extent in self._extents]
         pieces += [(f"output '{x.name}'", y, everything) for x, y in self._outputs]
         pieces += [("a displacement", along, position) for _, along in self._forces + self._damping]
         pieces += [("a force", force, everything) for force, _ in self._forces + self._damping]

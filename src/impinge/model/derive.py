@@ -2,8 +2,8 @@
 
     M(q) v̇ + b(q, v, t) = B u + Hᵀ(q) λ_h + J(q, t)ᵀ λ        q̇ = v
 
-Constraints h and gaps γ are treated alike as rows g = [h; γ]: ġ = A v + ∂g/∂t and g̈ = A v̇ + drift,
-with A = [H; J]. What tells them apart is only who may close them.
+Constraints h, gaps γ and slips s are treated alike as rows g = [h; γ; s]: ġ = A v + ∂g/∂t and
+g̈ = A v̇ + drift, with A = [H; J; T]. What tells them apart is only who may close them.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Equations:
         damping: dissipative forces, on the left-hand side like ``bias``, nv.
         applied: generalized forces of inputs and declared forces, nv.
         g, A, rate, drift, partial: rows, ∂g/∂q, ġ, g̈ − A v̇, ∂g/∂t.
+        extent, extent_rate: of the surfaces that have an end, and its time derivative.
         kinetic, potential: energies; their sum is the energy function vᵀ∂T/∂v − T + V.
         power: [applied, damping, explicit time]: ΔE is the integral of first − second + third, plus the
             work of the rows' forces.
@@ -49,6 +50,8 @@ class Equations:
     rate: Any
     drift: Any
     partial: Any
+    extent: Any
+    extent_rate: Any
     kinetic: Any
     potential: Any
     power: Any
@@ -83,7 +86,7 @@ def direct(s: Symbols, M: Any, b: Any, potential: Any) -> tuple[Any, Any, Any, A
 
 
 def rows(s: Symbols, g: Any) -> tuple[Any, Any, Any, Any]:
-    """Return A, ġ, the drift g̈ − A v̇, and ∂g/∂t of the stacked constraints and gaps."""
+    """Return A, ġ, the drift g̈ − A v̇, and ∂g/∂t of stacked rows."""
     A = ca.jacobian(g, s.q)
     partial = ca.jacobian(g, s.t)
     rate = A @ s.v + partial
@@ -108,3 +111,24 @@ def delassus(A: Any, response: Any) -> Any:
                 W[i, j] = entry
                 W[j, i] = entry
     return W
+
+
+def tangent(s: Symbols, e: Equations, outputs: Any, a: Any, force: Any) -> dict[str, Any]:
+    """Return derivatives by z = (q, v, u, p), for accelerations ``a`` that belong to the row forces λ = ``force``.
+
+        E = ∂/∂z [M⁻¹(F + Aᵀλ)] at fixed λ = −M⁻¹ ∂/∂z (M a − F − Aᵀλ) at fixed a and λ
+        G = ∂/∂z g̈             at fixed λ = ∂/∂z (A a + drift) at fixed a, plus A E
+
+    and those of rows, their rates, extents and outputs.
+    """
+    z = ca.vertcat(s.q, s.v, s.u, s.p)
+    balance = e.M @ a - (e.applied - e.bias - e.damping) - e.A.T @ force
+    E = -solve_spd(e.M, ca.jacobian(balance, z))
+    return {
+        "E": E,
+        "G": ca.jacobian(e.A @ a + e.drift, z) + e.A @ E,
+        "g": ca.jacobian(e.g, z),
+        "rate": ca.jacobian(e.rate, z),
+        "extent": ca.jacobian(e.extent, z),
+        "y": ca.jacobian(outputs, z),
+    }

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import Kernel, compile_kernel
 from impinge.errors import InputError, unknown_name
-from impinge.model.derive import Equations, Symbols, delassus, solve_spd
+from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
 
 # The kinds of work whose sum is the change of a model's energy.
 WORKS = ("applied", "damping", "time", "constraints", "contacts")
@@ -37,6 +37,14 @@ class Coordinate(Quantity):
 
 
 @dataclass(frozen=True)
+class Gap(Quantity):
+    """A possible contact: the names of its sliding directions, and whether its surface has an end."""
+
+    slips: tuple[str, ...] = ()
+    limited: bool = False
+
+
+@dataclass(frozen=True)
 class Model:
     """A mechanism and its possible contacts; build one with `impinge.ModelBuilder`.
 
@@ -48,7 +56,7 @@ class Model:
     parameters: tuple[Quantity, ...]
     inputs: tuple[Quantity, ...]
     constraints: tuple[Quantity, ...]
-    gaps: tuple[Quantity, ...]
+    gaps: tuple[Gap, ...]
     outputs: tuple[Quantity, ...]
     symbols: Symbols
     equations: Equations
@@ -58,6 +66,16 @@ class Model:
     def contacts(self) -> tuple[str, ...]:
         """Names of the possible contacts, one per gap."""
         return tuple(gap.name for gap in self.gaps)
+
+    @property
+    def slips(self) -> tuple[tuple[int, str], ...]:
+        """The sliding directions of all contacts: index of the contact, name."""
+        return tuple((c, name) for c, gap in enumerate(self.gaps) for name in gap.slips)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Indices of the contacts whose surface has an end."""
+        return tuple(c for c, gap in enumerate(self.gaps) if gap.limited)
 
     @functools.cached_property
     def dynamics(self) -> Kernel:
@@ -69,7 +87,7 @@ class Model:
         """Everything a simulator needs of one state, in contact space.
 
         Outputs: ``free`` = v̇ with all rows open; ``g``, ``rate``, ``drift``, ``partial`` of the rows;
-        ``power``; ``response`` = M⁻¹Aᵀ; ``W`` = A M⁻¹Aᵀ. With row forces λ, v̇ = free + response λ and
+        ``power``; ``response`` = M⁻¹Aᵀ; ``W`` = A M⁻¹Aᵀ; ``extent`` and its rate. With row forces λ, v̇ = free + response λ and
         g̈ = drift + W λ: this ``drift`` is that of `Equations` plus A free.
         """
         e = self.equations
@@ -84,7 +102,19 @@ class Model:
             "power": e.power,
             "response": response,
             "W": delassus(e.A, response),
+            "extent": e.extent,
+            "extent_rate": e.extent_rate,
         }
+
+    @functools.cached_property
+    def tangent(self) -> Kernel:
+        """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p); see `derive.tangent`."""
+        s, e = self.symbols, self.equations
+        a, force = ca.SX.sym("a", s.v.shape[0]), ca.SX.sym("force", e.g.shape[0])
+        outputs = tangent(s, e, self.output_expressions, a, force)
+        return compile_kernel(
+            "tangent", {"q": s.q, "v": s.v, "t": s.t, "u": s.u, "p": s.p, "a": a, "force": force}, outputs
+        )
 
     @functools.cached_property
     def signals(self) -> Kernel:
@@ -94,23 +124,35 @@ class Model:
 
     @functools.cached_property
     def _terms(self) -> Kernel:
-        e, u, nh = self.equations, self.symbols.u, len(self.constraints)
+        e, u = self.equations, self.symbols.u
+        h, gap, slip = self.row_slices
         B = ca.jacobian(e.applied, u)
         outputs = {
             "M": e.M,
             "b": e.bias + e.damping - (e.applied - B @ u),
             "B": B,
-            "h": e.g[:nh, 0],
-            "H": e.A[:nh, :],
-            "h_dot": e.rate[:nh, 0],
-            "h_drift": e.drift[:nh, 0],
-            "gap": e.g[nh:, 0],
-            "J": e.A[nh:, :],
-            "gap_dot": e.rate[nh:, 0],
-            "gap_drift": e.drift[nh:, 0],
-            "gap_partial": e.partial[nh:, 0],
+            "h": e.g[h, 0],
+            "H": e.A[h, :],
+            "h_dot": e.rate[h, 0],
+            "h_drift": e.drift[h, 0],
+            "gap": e.g[gap, 0],
+            "J": e.A[gap, :],
+            "gap_dot": e.rate[gap, 0],
+            "gap_drift": e.drift[gap, 0],
+            "gap_partial": e.partial[gap, 0],
+            "slip": e.g[slip, 0],
+            "T": e.A[slip, :],
+            "slip_dot": e.rate[slip, 0],
+            "slip_drift": e.drift[slip, 0],
+            "extent": e.extent,
         }
         return self._compile("terms", outputs)
+
+    @property
+    def row_slices(self) -> tuple[slice, slice, slice]:
+        """Where constraints, gaps and slips stand among the rows."""
+        gaps, slips = len(self.constraints), len(self.constraints) + len(self.gaps)
+        return slice(0, gaps), slice(gaps, slips), slice(slips, slips + len(self.slips))
 
     def terms(
         self,
@@ -132,7 +174,8 @@ class Model:
         Returns:
             ``M`` (nv × nv), ``b`` (nv), ``B`` (nv × nu); of the constraints ``h``, ``H``, ``h_dot`` and
             ``h_drift`` = Ḣv; of the gaps ``gap``, ``J``, ``gap_dot``, ``gap_drift`` = J̇v + ∂γ̇/∂t and
-            ``gap_partial`` = ∂γ/∂t.
+            ``gap_partial`` = ∂γ/∂t; of the sliding directions ``slip``, ``T``, ``slip_dot`` and
+            ``slip_drift``; ``extent`` of the surfaces that have an end.
 
         Example:
             >>> from impinge.robots import ball
@@ -147,7 +190,7 @@ class Model:
     ) -> dict[str, NDArray[np.float64]]:
         """Evaluate `terms` for inputs and parameters given as vectors."""
         values, shapes = self._terms(q, v, t, u, p), self._terms.outputs
-        return {k: x.reshape(shapes[k], order="F") if k in ("M", "B", "H", "J") else x for k, x in values.items()}
+        return {k: x.reshape(shapes[k], order="F") if k in ("M", "B", "H", "J", "T") else x for k, x in values.items()}
 
     def _compile(self, what: str, outputs: Mapping[str, Any]) -> Kernel:
         s = self.symbols

@@ -1,5 +1,6 @@
 """Mechanisms with sourced parameters; none knows a contact law."""
 
 from impinge.robots.ball import ball
+from impinge.robots.maze import maze
 
-__all__ = ["ball"]
+__all__ = ["ball", "maze"]

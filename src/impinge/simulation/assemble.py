@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from impinge.contact.law import Law
 from impinge.model import WORKS, Model
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.simulation.contacts import PASSED
 from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
@@ -39,6 +40,14 @@ def _signals(model: Model, plant: Plant) -> Iterator[_Signal]:
         yield _Signal(f"force_{gap.name}", "N", "force", at["force"] + row)
         yield _Signal(f"mode_{gap.name}", "", "mode", at["mode"] + k)
         yield _Signal(f"impulse_{gap.name}", "N·s", "impulse", at["impulse"] + k)
+    for k, (owner, name) in enumerate(model.slips):
+        row, unit = plant.nh + plant.nc + k, model.gaps[owner].unit
+        yield _Signal(f"slip_{name}", unit, "slip", at["g"] + row)
+        yield _Signal(f"slip_{name}_dot", f"{unit}/s", "slip rate", at["rate"] + row)
+        yield _Signal(f"friction_{name}", "N", "friction", at["force"] + row)
+    for k, owner in enumerate(model.extents):
+        row = plant.nh + plant.nc + plant.ns + k
+        yield _Signal(f"extent_{model.gaps[owner].name}", "", "extent", at["g"] + row)
     for k, h in enumerate(model.constraints):
         yield _Signal(f"residual_{h.name}", h.unit, "residual", at["g"] + k)
         yield _Signal(f"force_{h.name}", "N", "force", at["force"] + k)
@@ -53,11 +62,11 @@ def _signals(model: Model, plant: Plant) -> Iterator[_Signal]:
 
 
 def _contact(
-    signals: dict[str, FloatArray], t: FloatArray, law: Law, w: Workspace, c: int, name: str
+    signals: dict[str, FloatArray], t: FloatArray, closed_modes: tuple[bool, ...], w: Workspace, c: int, name: str
 ) -> ContactCertificate:
     last = slice(int(np.searchsorted(t, t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
     gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
-    closed = np.array(law.closed)[signals[f"mode_{name}"][last].astype(int)].all()
+    closed = np.array(closed_modes)[signals[f"mode_{name}"][last].astype(int)].all()
     smallest = float(w.min_force[c])
     return ContactCertificate(
         deepest_penetration=max(0.0, -float(w.min_gap[c])),
@@ -76,12 +85,15 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
     t = rows[:, 0]
     energy = signals["energy_kinetic"] + signals["energy_potential"]
     names = model.contacts
+    beyond = {c: (PASSED,) for c in model.extents}
+    modes = [law.modes + beyond.get(c, ()) for c, law in enumerate(laws)]
+    closed = [law.closed + (False,) * (c in beyond) for c, law in enumerate(laws)]
     events = tuple(
         Event(
             time=time,
             contact=names[int(c)],
-            before=laws[int(c)].modes[int(before)],
-            after=laws[int(c)].modes[int(after)],
+            before=modes[int(c)][int(before)],
+            after=modes[int(c)][int(after)],
             impulse=impulse,
             row=int(row),
         )
@@ -89,7 +101,7 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
     )
     certificate = Certificate(
         constraint_drift=float(w.max_residual.max(initial=0.0)),
-        contacts={name: _contact(signals, t, laws[c], w, c, name) for c, name in enumerate(names)},
+        contacts={name: _contact(signals, t, closed[c], w, c, name) for c, name in enumerate(names)},
         energy=energy_balance(
             float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
         ),
@@ -104,8 +116,8 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
         signals=signals,
         units={signal.name: signal.unit for signal in named},
         kinds={signal.name: signal.kind for signal in named},
-        modes={name: laws[c].modes for c, name in enumerate(names)},
-        closed={name: laws[c].closed for c, name in enumerate(names)},
+        modes=dict(zip(names, modes, strict=True)),
+        closed=dict(zip(names, closed, strict=True)),
         events=events,
         steps=log.steps[: log.used[STEP_LOG]].copy(),
         certificate=certificate,

@@ -62,7 +62,28 @@ def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatAr
     """Raise the error that fits if a model cannot start here: M, constraints, gaps."""
     who = f"start of model '{model.name}'"
     terms = model.terms_at(q, v, t, u, p)
-    M = terms["M"]
+    check_inertia(who, terms["M"])
+    for kind, values_, limit in (("residual", terms["h"], "zero"), ("rate", terms["h_dot"], "zero")):
+        for quantity, value in zip(model.constraints, values_, strict=True):
+            if not abs(value) <= START_TOLERANCE:
+                raise StartError(
+                    who,
+                    f"{kind} {limit} of constraint '{quantity.name}' within {START_TOLERANCE:g}",
+                    f"{value:.6g}",
+                    "Choose start values that satisfy the constraint.",
+                )
+    for quantity, value in zip(model.gaps, terms["gap"], strict=True):
+        if np.isnan(value) or (value < -START_TOLERANCE and not quantity.limited):
+            raise StartError(
+                who,
+                f"gap '{quantity.name}' of zero or more",
+                f"{value:.6g} {quantity.unit}",
+                "Choose start values at which the two do not overlap.",
+            )
+
+
+def check_inertia(who: str, M: FloatArray) -> None:
+    """Raise the error that fits if an inertia matrix is none."""
     if not np.isfinite(M).all() or (np.abs(M - M.T) > 1e-12 + 1e-9 * np.abs(M)).any():
         raise StartError(who, "a finite, symmetric inertia matrix", f"M = {M.tolist()}", "Check kinetic(...) there.")
     size = np.sqrt(np.abs(np.diag(M)))  # coordinates in different units are compared without them
@@ -74,23 +95,6 @@ def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatAr
             f"smallest eigenvalue {smallest:.3g}",
             "Give every coordinate a mass or an inertia above zero.",
         )
-    for kind, values_, limit in (("residual", terms["h"], "zero"), ("rate", terms["h_dot"], "zero")):
-        for quantity, value in zip(model.constraints, values_, strict=True):
-            if not abs(value) <= START_TOLERANCE:
-                raise StartError(
-                    who,
-                    f"{kind} {limit} of constraint '{quantity.name}' within {START_TOLERANCE:g}",
-                    f"{value:.6g}",
-                    "Choose start values that satisfy the constraint.",
-                )
-    for quantity, value in zip(model.gaps, terms["gap"], strict=True):
-        if not value >= -START_TOLERANCE:
-            raise StartError(
-                who,
-                f"gap '{quantity.name}' of zero or more",
-                f"{value:.6g} {quantity.unit}",
-                "Choose start values at which the two do not overlap.",
-            )
 
 
 def command_vector(model: Model, who: str, command: Any, held: FloatArray) -> FloatArray:

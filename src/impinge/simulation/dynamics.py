@@ -9,7 +9,8 @@ from numba import carray, types
 from impinge.compile import ask, call, callback, jit, struct_type
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.rows import row_forces
-from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, Plant, Workspace
+from impinge.simulation.contacts import prescribe
+from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, Plant, Workspace, impulses
 
 _POINTER = types.CPointer(types.float64)
 _EVALUATE = types.int64(struct_type(Plant), struct_type(Workspace), types.float64, _POINTER, _POINTER)
@@ -19,8 +20,8 @@ _FIND_PRESS = types.int64(struct_type(Plant), struct_type(Workspace))
 @callback(_EVALUATE)
 def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -> int:
     """Do the work of `evaluate`; called by address so that its many callers do not each contain it."""
-    nq, nv, nh, nc = plant.nq, plant.nv, plant.nh, plant.nc
-    m = nh + nc
+    nq, nv, nh, nc, ne = plant.nq, plant.nv, plant.nh, plant.nc, plant.ne
+    m = nh + nc + plant.ns
     y, dy = carray(state, w.y.size), carray(derivative, w.y.size)
     out, rows, closed, value = w.out, w.rows, w.prescribed, w.value
     w.counts[EVALUATIONS] += 1
@@ -28,29 +29,35 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
     g, rate, drift = nv, nv + m, nv + 2 * m
     partial, power, response = nv + 3 * m, nv + 4 * m, nv + 4 * m + 3
     W = out[response + nv * m :]
+    extent = response + (nv + m) * m
+
+    for i in range(m):
+        rows[VALUE, i] = out[g + i]
+        rows[RATE, i] = out[rate + i]
+    for k in range(ne):
+        rows[VALUE, m + k] = out[extent + k]
+        rows[RATE, m + k] = out[extent + ne + k]
+        dy[nq + nv + nc + k] = out[extent + ne + k]
 
     for i in range(nh):
         closed[i] = 1
         value[i] = -plant.stabilization[0] * out[g + i] - plant.stabilization[1] * out[rate + i]
     for c in range(nc):
-        i = nh + c
-        arguments = (w.mode[c], out[g + i], out[rate + i], plant.gains[c], value[i:])
-        closed[i] = ask(plant.prescribe[c], arguments)
+        prescribe(plant, w, c, w.mode[c], out[g + nh + c], out[rate + nh + c])
     row_forces(W, out[drift : drift + m], closed, value, rows[FORCE], w.solver)
 
     for i in range(nq):
         dy[i] = y[nq + i]
     for i in range(nv):
         dy[nq + i] = out[i]
-    works = nq + nv + 2 * nc
+    first_impulse = impulses(plant)
+    works = first_impulse + nc
     for k in range(3):
         dy[works + k] = out[power + k]
     dy[works + 1] = -dy[works + 1]
     dy[works + 3] = 0.0
     dy[works + 4] = 0.0
     for i in range(m):
-        rows[VALUE, i] = out[g + i]
-        rows[RATE, i] = out[rate + i]
         force = rows[FORCE, i]
         if force != 0.0:
             for k in range(nv):
@@ -60,8 +67,9 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
             dy[works + 3] += work
         else:
             dy[works + 4] += work
+        if nh <= i < nh + nc:
             dy[nq + nv + i - nh] = out[rate + i]
-            dy[nq + nv + nc + i - nh] = force
+            dy[first_impulse + i - nh] = force
     return 0
 
 
@@ -74,13 +82,12 @@ def evaluate(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
 @jit
 def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> float:
     """Return the force that a contact would have if it were closed at the state just evaluated."""
-    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc
+    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
     drift = w.out[nv + 2 * m : nv + 3 * m]
     W = w.out[nv + 4 * m + 3 + nv * m :]
-    prescribed, value = w.prescribed[i], w.value[i]
-    w.prescribed[i] = ask(plant.prescribe[c], (plant.closing[c], gap, rate, plant.gains[c], w.value[i:]))
+    prescribe(plant, w, c, plant.closing[c], gap, rate)
     row_forces(W, drift, w.prescribed, w.value, w.attempt, w.solver)
-    w.prescribed[i], w.value[i] = prescribed, value
+    prescribe(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
     return w.attempt[i]
 
 
@@ -95,7 +102,7 @@ def find_press(plant: Any, w: Any) -> int:
         if closed:
             if press < 0.0 and resting:
                 press = max(press, _force_if_closed(plant, w, c, 0.0, 0.0))
-        elif gap <= 0.0:
+        elif gap <= 0.0 and w.mode[c] != plant.passed[c]:
             press = _force_if_closed(plant, w, c, gap, rate)
             if press > 0.0 and resting:
                 press = min(press, _force_if_closed(plant, w, c, 0.0, 0.0))
@@ -117,6 +124,9 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
 
 @jit
 def restore_gaps(plant: Any, y: Any, rows: Any) -> None:
-    """Set the integrated gaps to their true values."""
+    """Set the integrated gaps and extents to their true values."""
+    x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
     for c in range(plant.nc):
-        y[plant.nq + plant.nv + c] = rows[VALUE, plant.nh + c]
+        y[x + c] = rows[VALUE, plant.nh + c]
+    for k in range(plant.ne):
+        y[x + plant.nc + k] = rows[VALUE, m + k]

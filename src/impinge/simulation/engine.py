@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import ask, jit
-from impinge.simulation.dynamics import evaluate_and_press, restore_gaps
+from impinge.compile import jit
+from impinge.simulation import contacts
+from impinge.simulation.check import START_TOLERANCE
+from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
 from impinge.simulation.locate import find_event, guards_of_rows, resolution
 from impinge.simulation.plant import (
     ERROR,
     LEFT_TIME,
-    PRESS,
-    RATE,
     REJECTED,
     ROW_TIME,
     SAMPLES,
@@ -70,12 +70,10 @@ def decide_modes(plant: Any, w: Any) -> bool:
             for c in range(nc):
                 w.changed[c] = 0
         for c in range(nc):
-            i = plant.nh + c
-            arguments = (w.mode[c], w.rows[VALUE, i], w.rows[RATE, i], w.rows[PRESS, i], plant.gains[c], w.fired[c])
-            mode = ask(plant.decide[c], arguments)
+            mode = contacts.decide(plant, w, w.rows, c, w.fired[c])
             w.fired[c] = 0
             if mode != w.mode[c]:
-                w.mode[c] = mode
+                contacts.change(plant, w, c, mode)
                 w.changed[c] = 1
                 again = True
                 if attempt > 0:
@@ -114,6 +112,10 @@ def _any_changed(w: Any) -> bool:
 @jit
 def begin(plant: Any, w: Any, longest: float) -> int:
     """Find the modes in which a run starts, and its first step."""
+    evaluate(plant, w, w.time[TIME], w.y, w.K[0])
+    for c in range(plant.nc):
+        if plant.extent[c] >= 0 and w.rows[VALUE, plant.nh + c] < -START_TOLERANCE:
+            w.mode[c] = plant.passed[c]
     settled = decide_modes(plant, w)
     assign_rows(w.rows_start, w.rows)
     if not settled:

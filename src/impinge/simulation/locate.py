@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import ask, jit
-from impinge.contact.law import GUARDS, TOUCHING
+from impinge.compile import jit
+from impinge.contact.law import TOUCHING
+from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
-from impinge.simulation.plant import PRESS, RATE, VALUE
+from impinge.simulation.plant import PRESS, RATE, VALUE, impulses
 from impinge.simulation.roots import DEGREE, NODES, NONE, first_fall, next_guess
 from impinge.simulation.step import dense_polynomial, dense_state
 
@@ -28,16 +29,14 @@ def guards_of_rows(plant: Any, w: Any, rows: Any, guards: Any) -> None:
     """Write the guards of all contacts (nc × GUARDS) for rows given at one instant."""
     for c in range(plant.nc):
         i = plant.nh + c
-        arguments = (w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], plant.gains[c], guards[c])
-        ask(plant.guard[c], arguments)
+        extent = rows[VALUE, plant.extent[c]] if plant.extent[c] >= 0 else 1.0
+        contacts.guards(plant, c, w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], extent, guards[c])
 
 
 @jit
 def wants_change(plant: Any, w: Any, rows: Any, c: int) -> bool:
     """Tell whether a contact's law would choose another mode for rows given at one instant."""
-    i = plant.nh + c
-    arguments = (w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], plant.gains[c], 0)
-    return ask(plant.decide[c], arguments) != w.mode[c]
+    return contacts.decide(plant, w, rows, c, 0) != w.mode[c]
 
 
 @jit
@@ -54,11 +53,14 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> None:
 
     Between, an open contact is taken to press; whether it does is seen where its guard is located.
     """
-    gap, impulse = w.poly[0], w.poly[1]
-    first = plant.nq + plant.nv + c
+    gap, impulse, extent = w.poly[0], w.poly[1], w.poly[2]
+    first, limited = plant.nq + plant.nv + c, plant.extent[c] >= 0
+    place = plant.nq + plant.nv + plant.extent[c] - plant.nh - plant.ns  # of the extent in y
     dense_polynomial(plant, w, first, gap)
-    dense_polynomial(plant, w, first + plant.nc, impulse)
-    for k in range(GUARDS):
+    dense_polynomial(plant, w, impulses(plant) + c, impulse)
+    if limited:
+        dense_polynomial(plant, w, place, extent)
+    for k in range(w.nodes.shape[0]):
         w.nodes[k, 0], w.nodes[k, DEGREE] = w.guards[0, c, k], w.guards[1, c, k]
     closed = plant.closed[c, w.mode[c]]
     for n in range(1, DEGREE):
@@ -72,8 +74,13 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> None:
         rate = value + theta * slope
         value = w.y[first] + h * theta * value
         press = force if closed else 1.0
-        ask(plant.guard[c], (w.mode[c], value, rate, press, plant.gains[c], w.value))  # w.value is free here
-        for k in range(GUARDS):
+        reach = 0.0
+        if limited:
+            for j in range(extent.size - 1, -1, -1):
+                reach = (reach + extent[j]) * theta
+            reach = w.y[place] + h * reach
+        contacts.guards(plant, c, w.mode[c], value, rate, press, reach, w.value)  # w.value is free here
+        for k in range(w.nodes.shape[0]):
             w.nodes[k, n] = w.value[k]
 
 
@@ -89,7 +96,7 @@ def _candidates(plant: Any, w: Any, h: float) -> None:
     guards_of_rows(plant, w, w.rows_end, w.guards[1])
     for c in range(plant.nc):
         _sample_guards(plant, w, h, c)
-        for k in range(GUARDS):
+        for k in range(w.nodes.shape[0]):
             start, end = w.guards[0, c, k], w.guards[1, c, k]
             w.after[c, k] = NONE
             if start <= 0.0 and wants_change(plant, w, w.rows_start, c):
@@ -189,7 +196,7 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
     guards_at(plant, w, t, h, before, w.guards[1])
     found = False
     for c in range(plant.nc):
-        for k in range(GUARDS):
+        for k in range(w.nodes.shape[0]):
             if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < -TOUCHING and w.candidates[c, k] >= theta:
                 w.candidates[c, k], w.after[c, k] = 0.5 * before, NONE
                 found = True
@@ -203,10 +210,10 @@ def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
     The guard that falls there is noted in ``w.fired``.
     """
     _candidates(plant, w, h)
-    for _ in range(_ROUNDS + 4 * plant.nc * GUARDS):
+    for _ in range(_ROUNDS + 4 * w.candidates.size):
         best, contact, guard = NONE, -1, -1
         for c in range(plant.nc):
-            for k in range(GUARDS):
+            for k in range(w.nodes.shape[0]):
                 if w.candidates[c, k] < best:
                     best, contact, guard = w.candidates[c, k], c, k
         if contact < 0:

@@ -2,11 +2,11 @@
 
 The integrated vector y holds, one after another,
 
-    q (nq), v (nv), gaps (nc), impulses (nc), work (5: applied, damping, time, constraints, contacts).
+    q (nq), v (nv), gaps (nc), extents (ne), impulses (nc), work (5: applied, damping, time, constraints, contacts).
 
-The gaps are integrated beside the coordinates they depend on, so that step control resolves them and
+The gaps and extents are integrated beside the coordinates they depend on, so that step control resolves them and
 dense output gives each of them as a polynomial over the step; the impulses' derivatives give the forces.
-At the start of every step the gaps are set to their true values.
+At the start of every step they are set to their true values.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from impinge.model import WORKS, Model
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.tableau import Tableau
 
-# Rows of the arrays that describe constraints and contacts at one instant.
+# Rows of the arrays that describe constraints, gaps, slips and extents (nh + nc + ns + ne) at one instant.
 # PRESS is what a law sees as a contact's force: its own while closed, else the one it would have.
 VALUE, RATE, FORCE, PRESS = 0, 1, 2, 3
 
 
 class Plant(NamedTuple):
-    """Addresses, sizes and numbers that stay fixed during a run (nh constraints, nc contacts)."""
+    """Addresses, sizes and numbers that stay fixed during a run (nh constraints, nc contacts, ns slips, ne extents)."""
 
     evaluate: int
     find_press: int
@@ -40,15 +40,21 @@ class Plant(NamedTuple):
     nu: int
     nh: int
     nc: int
+    ns: int
+    ne: int
     ny: int
     signal_size: int
     parameters: Vector
     prescribe: Integers
+    slope: Integers
     guard: Integers
     decide: Integers
     gains: Matrix
     closed: IntegerMatrix
     closing: Integers
+    slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
+    extent: Integers  # the row of a contact's extent, or −1
+    passed: Integers  # its mode beyond the end of its surface, or −1
     stabilization: Vector
     tableau: Tableau
     rtol: float
@@ -78,6 +84,7 @@ class Workspace(NamedTuple):
     prescribed: Integers
     value: Vector
     attempt: Vector
+    anchor: Vector  # slip at which each sliding direction began to stick
     solver: RowWorkspace
     poly: Matrix
     nodes: Matrix  # one contact's guards at the nodes of the step
@@ -121,9 +128,9 @@ def columns(plant: Plant) -> dict[str, slice]:
         "q": plant.nq,
         "v": plant.nv,
         "u": plant.nu,
-        "g": plant.nh + plant.nc,
-        "rate": plant.nh + plant.nc,
-        "force": plant.nh + plant.nc,
+        "g": plant.nh + plant.nc + plant.ns + plant.ne,
+        "rate": plant.nh + plant.nc + plant.ns + plant.ne,
+        "force": plant.nh + plant.nc + plant.ns + plant.ne,
         "mode": plant.nc,
         "impulse": plant.nc,
         "work": len(WORKS),
@@ -135,6 +142,12 @@ def columns(plant: Plant) -> dict[str, slice]:
         places[name] = slice(start, start + size)
         start += size
     return places
+
+
+@jit
+def impulses(plant: Any) -> int:
+    """Return where the impulses stand in the integrated vector."""
+    return plant.nq + plant.nv + plant.nc + plant.ne
 
 
 @jit
@@ -154,7 +167,9 @@ def assign_rows(target: Any, source: Any) -> None:
 
 def workspace(plant: Plant, kernel_size: int) -> Workspace:
     """Allocate everything a run of this plant writes to."""
-    n, m, s = plant.nq + plant.nv + 2 * plant.nc + len(WORKS), plant.nh + plant.nc, plant.tableau.c.size
+    n = plant.nq + plant.nv + 2 * plant.nc + plant.ne + len(WORKS)
+    m, s = plant.nh + plant.nc + plant.ns, plant.tableau.c.size
+    guards = GUARDS + min(plant.ne, 1)
     contacts = np.zeros(plant.nc)
     return Workspace(
         y=np.zeros(n),
@@ -167,18 +182,19 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         scratch=np.zeros((2, n)),
         out=np.zeros(kernel_size),
         signal=np.zeros(plant.signal_size),
-        rows=np.zeros((4, m)),
-        rows_start=np.zeros((4, m)),
-        rows_end=np.zeros((4, m)),
+        rows=np.zeros((4, m + plant.ne)),
+        rows_start=np.zeros((4, m + plant.ne)),
+        rows_end=np.zeros((4, m + plant.ne)),
         prescribed=np.zeros(m, dtype=np.int64),
-        value=np.zeros(m + 1),
+        value=np.zeros(m + guards),
         attempt=np.zeros(m),
+        anchor=np.zeros(plant.ns),
         solver=row_workspace(m),
-        poly=np.zeros((2, plant.tableau.dense.shape[1])),
-        nodes=np.zeros((GUARDS, NODES.size)),
-        guards=np.zeros((3, plant.nc, GUARDS)),
-        candidates=np.zeros((plant.nc, GUARDS)),
-        after=np.zeros((plant.nc, GUARDS)),
+        poly=np.zeros((3, plant.tableau.dense.shape[1])),
+        nodes=np.zeros((guards, NODES.size)),
+        guards=np.zeros((3, plant.nc, guards)),
+        candidates=np.zeros((plant.nc, guards)),
+        after=np.zeros((plant.nc, guards)),
         stack=root_workspace(),
         left_y=np.zeros(n),
         left_mode=np.zeros(plant.nc, dtype=np.int64),
@@ -192,21 +208,28 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
     )
 
 
-def law_tables(laws: Sequence[Law]) -> dict[str, Any]:
-    """Return the laws of all contacts as arrays: addresses, gains, closed modes."""
+def contact_tables(model: Model, laws: Sequence[Law]) -> dict[str, Any]:
+    """Return the contacts and their laws as arrays: addresses, gains, closed modes, slips, extents."""
     width = max((len(law.gains) for law in laws), default=1)
-    modes = max((len(law.modes) for law in laws), default=1)
+    modes = max((len(law.modes) for law in laws), default=0) + 1
+    counts = [len(gap.slips) for gap in model.gaps]
+    rows = sum(part.stop - part.start for part in model.row_slices)
+    limited = {c: k for k, c in enumerate(model.extents)}
     gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes), dtype=np.int64)
     for i, law in enumerate(laws):
         gains[i, : len(law.gains)] = law.gains
         closed[i, : len(law.closed)] = law.closed
     return {
         "prescribe": np.array([law.prescribe.address for law in laws], dtype=np.int64),
+        "slope": np.array([law.slope.address for law in laws], dtype=np.int64),
         "guard": np.array([law.guard.address for law in laws], dtype=np.int64),
         "decide": np.array([law.decide.address for law in laws], dtype=np.int64),
         "gains": gains,
         "closed": closed,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
+        "slips": np.cumsum([0, *counts], dtype=np.int64),
+        "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
+        "passed": np.array([len(law.modes) if c in limited else -1 for c, law in enumerate(laws)], dtype=np.int64),
     }
 
 
@@ -218,5 +241,7 @@ def sizes(model: Model) -> dict[str, Any]:
         "nu": len(model.inputs),
         "nh": len(model.constraints),
         "nc": len(model.gaps),
+        "ns": len(model.slips),
+        "ne": len(model.extents),
         "ny": len(model.outputs),
     }

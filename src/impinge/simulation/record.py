@@ -6,7 +6,7 @@ from typing import Any
 
 from impinge.compile import call, jit
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import FORCE, RATE, ROW_TIME, TIME, VALUE, assign
+from impinge.simulation.plant import FORCE, RATE, ROW_TIME, TIME, VALUE, assign, impulses
 
 ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 
@@ -26,7 +26,7 @@ def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None
 @jit
 def _fill_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any, rows: Any) -> None:
     """Write one row of the log for a state whose constraints and contacts are described already."""
-    nx, nu, nc, m = plant.nq + plant.nv, plant.nu, plant.nc, plant.nh + plant.nc
+    nx, nu, nc, m = plant.nq + plant.nv, plant.nu, plant.nc, rows.shape[1]
     call(plant.signals, (y[: plant.nq], y[plant.nq : nx], t, w.u, plant.parameters, w.signal))
     row[0] = t
     assign(row[1:], y[:nx])
@@ -39,7 +39,7 @@ def _fill_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any, rows: A
     for c in range(nc):
         row[k + c] = mode[c]
     k += nc
-    rest = y[nx + nc :]  # impulses and work
+    rest = y[impulses(plant) :]  # and work
     assign(row[k:], rest)
     assign(row[k + rest.size :], w.signal)
 
@@ -62,7 +62,7 @@ def add_events(plant: Any, w: Any, log: Any, t: float) -> None:
     for c in range(plant.nc):
         if w.mode[c] != w.left_mode[c]:
             event = log.events[log.used[EVENTS]]
-            impulse = w.y[plant.nq + plant.nv + plant.nc + c]
+            impulse = w.y[impulses(plant) + c]
             event[0], event[1], event[2], event[3] = t, c, w.left_mode[c], w.mode[c]
             event[4], event[5] = impulse - w.since[c], log.used[ROWS] - 2
             w.since[c] = impulse
@@ -75,6 +75,8 @@ def note_extremes(plant: Any, w: Any, rows: Any) -> None:
     for i in range(plant.nh):
         w.max_residual[i] = max(w.max_residual[i], abs(rows[VALUE, i]))
     for c in range(plant.nc):
+        if w.mode[c] == plant.passed[c]:
+            continue
         gap, force = rows[VALUE, plant.nh + c], rows[FORCE, plant.nh + c]
         w.min_gap[c] = min(w.min_gap[c], gap)
         w.max_product[c] = max(w.max_product[c], abs(gap * force))

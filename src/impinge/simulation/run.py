@@ -29,7 +29,7 @@ from impinge.simulation.plant import (
     Plant,
     Workspace,
     columns,
-    law_tables,
+    contact_tables,
     sizes,
     workspace,
 )
@@ -93,11 +93,6 @@ def simulate(
         raise InputError(
             who, "an end time and a sample spacing above zero", f"{end:g} s and {spacing:g} s", "Set both."
         )
-    pair = stabilization if isinstance(stabilization, Sequence) and len(stabilization) == 2 else (0.0, 0.0)
-    gains = [finite(f"stabilization of the {who}", a) for a in pair]
-    if min(gains) <= 0:
-        remedy = "A critically damped pair is (w², 2w)."
-        raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
     p = model.parameter_vector(parameters or {})
     q, v = model.start_vectors(start or {})
     u = model.input_vector(inputs or {})
@@ -108,30 +103,48 @@ def simulate(
         raise InputError(
             who, "a method, Adaptive(...) or FixedStep(...)", repr(method), "Leave it out for the default."
         )
-    plant = Plant(
-        evaluate=right_hand_side.address,
-        find_press=find_press.address,
-        dynamics=model.dynamics.address,
-        signals=model.signals.address,
-        **sizes(model),
-        signal_size=model.signals.size,
-        parameters=p,
-        **law_tables(laws),
-        stabilization=np.array(gains),
-        tableau=chosen.tableau,
-        rtol=chosen.rtol,
-        atol=chosen.atol,
-        fixed_step=float(chosen.step),
-        max_step=end / _DEFAULT_STEPS if chosen.max_step is None else float(chosen.max_step),
-        sample=spacing,
-        every_step=sample is None,
-    )
+    plant = plant_of(model, laws, p, stabilization, chosen, end)._replace(sample=spacing, every_step=sample is None)
     run = _Run(model, plant, workspace(plant, model.dynamics.size), progress)
     run.w.y[: q.size + v.size] = np.concatenate([q, v])
     run.w.u[:] = u
     controllers = list(controller) if isinstance(controller, Sequence) else [controller]
     reason = run.through(end, controllers)
     return assemble(model, laws, plant, run.w, run.log, reason)
+
+
+def plant_of(
+    model: Model,
+    laws: Sequence[Law],
+    parameters: FloatArray,
+    stabilization: tuple[float, float],
+    method: Method,
+    until: float,
+) -> Plant:
+    """Return the plant of a model whose contacts follow these laws."""
+    who = f"simulation of model '{model.name}'"
+    pair = stabilization if isinstance(stabilization, Sequence) and len(stabilization) == 2 else (0.0, 0.0)
+    gains = [finite(f"stabilization of the {who}", a) for a in pair]
+    if min(gains) <= 0:
+        remedy = "A critically damped pair is (w², 2w)."
+        raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
+    return Plant(
+        evaluate=right_hand_side.address,
+        find_press=find_press.address,
+        dynamics=model.dynamics.address,
+        signals=model.signals.address,
+        **sizes(model),
+        signal_size=model.signals.size,
+        parameters=parameters,
+        **contact_tables(model, laws),
+        stabilization=np.array(gains),
+        tableau=method.tableau,
+        rtol=method.rtol,
+        atol=method.atol,
+        fixed_step=float(method.step),
+        max_step=until / _DEFAULT_STEPS if method.max_step is None else float(method.max_step),
+        sample=0.0,
+        every_step=True,
+    )
 
 
 class _Run:

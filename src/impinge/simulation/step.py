@@ -39,18 +39,19 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
 def _error(plant: Any, w: Any, h: float) -> float:
     """Return the largest component of the error estimate over its tolerance, infinite if not finite.
 
-    Coordinates, velocities and gaps count. A gap also has the difference between its integrated and its
-    true value: a surface whose bumps fall between the stages shows there.
+    Coordinates, velocities, gaps and extents count. The last two also have the difference between their integrated and
+    true values: a surface whose bumps fall between the stages shows there.
     """
     tableau, worst = plant.tableau, 0.0
-    x = plant.nq + plant.nv
-    for i in range(x + plant.nc):
+    x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
+    for i in range(x + plant.nc + plant.ne):
         estimate = 0.0
         for s in range(tableau.c.size):
             estimate += tableau.error[s] * w.K[s, i]
         estimate = abs(h * estimate)
         if i >= x:
-            estimate = max(estimate, abs(w.trial[i] - w.rows_end[VALUE, plant.nh + i - x]))
+            row = plant.nh + i - x if i < x + plant.nc else m + i - x - plant.nc
+            estimate = max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
         scale = plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i]))
         ratio = estimate / scale
         if not np.isfinite(ratio) or not np.isfinite(w.trial[i]):

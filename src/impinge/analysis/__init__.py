@@ -1,0 +1,1 @@
+"""Equilibria, linear models with contacts closed, margins, sensitivities."""

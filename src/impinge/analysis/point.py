@@ -1,0 +1,159 @@
+"""An operating point: a state, inputs and parameters, with a mode that holds there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.compile import Struct
+from impinge.contact.law import Law
+from impinge.errors import StartError, unknown_name
+from impinge.model import Model
+from impinge.simulation.check import START_TOLERANCE, check_inertia, laws_of
+from impinge.simulation.dynamics import evaluate
+from impinge.simulation.method import Adaptive
+from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace, workspace
+from impinge.simulation.run import plant_of
+
+FloatArray = NDArray[np.float64]
+
+# A closed contact whose force is above this (N) does not pull.
+_PULLS = -1e-9
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a model is, and what acts on it.
+
+    Attributes:
+        q, v, u: coordinates, velocities and inputs.
+        parameters: those that differ from the model's.
+        time: for models that depend on it, s.
+    """
+
+    q: FloatArray
+    v: FloatArray
+    u: FloatArray
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    time: float = 0.0
+
+
+def point_of(model: Model, at: Mapping[str, float] | Point | None, parameters: Mapping[str, float] | None) -> Point:
+    """Return a point from values by name: coordinates, velocities (``x_dot``) and inputs; the rest as in the model."""
+    if isinstance(at, Point):
+        return at
+    states = [name for c in model.coordinates for name in (c.name, f"{c.name}_dot")]
+    inputs = [x.name for x in model.inputs]
+    for name in at or {}:
+        if name not in states and name not in inputs:
+            raise unknown_name(f"point of model '{model.name}'", "coordinate, velocity or input", name, states + inputs)
+    given = dict(at or {})
+    q, v = model.start_vectors({name: x for name, x in given.items() if name in states})
+    u = model.input_vector({name: x for name, x in given.items() if name in inputs})
+    return Point(q, v, u, dict(parameters or {}))
+
+
+def mode_indices(model: Model, who: str, mode: Sequence[str]) -> list[int]:
+    """Return the indices of the contacts that a mode names as closed."""
+    names = (mode,) if isinstance(mode, str) else tuple(mode)
+    for name in names:
+        if name not in model.contacts:
+            raise unknown_name(who, "contact of the mode", name, model.contacts)
+    return sorted({model.contacts.index(name) for name in names})
+
+
+def closed_rows(model: Model, closed: Sequence[int]) -> list[int]:
+    """Return the rows that a mode closes: all constraints, the gaps and slips of its contacts."""
+    h, gaps, slips = model.row_slices
+    rows = list(range(h.stop)) + [gaps.start + c for c in closed]
+    return rows + [slips.start + k for k, (c, _) in enumerate(model.slips) if c in closed]
+
+
+def row_names(model: Model) -> list[tuple[str, str]]:
+    """Return, for every row, the names of its value and of its force, as results have them."""
+    names = [(f"residual_{x.name}", f"force_{x.name}") for x in model.constraints]
+    names += [(f"gap_{x.name}", f"force_{x.name}") for x in model.gaps]
+    return names + [(f"slip_{name}", f"friction_{name}") for _, name in model.slips]
+
+
+def in_mode(
+    model: Model,
+    point: Point,
+    closed: Sequence[int],
+    law: Law | Mapping[str, Law] | None,
+    stabilization: tuple[float, float],
+    who: str,
+) -> tuple[Plant, Workspace]:
+    """Return plant and workspace with the mode's contacts closed at a point, evaluated there.
+
+    Raises:
+        StartError: if the point is not on a closed constraint, or the mode cannot hold there.
+    """
+    p = model.parameter_vector(point.parameters)
+    check_inertia(who, model.terms_at(point.q, point.v, point.time, point.u, p)["M"])
+    plant = plant_of(model, laws_of(model, law), p, stabilization, Adaptive(), 1.0)
+    w = workspace(plant, model.dynamics.size)
+    w.y[: plant.nq + plant.nv] = np.concatenate([point.q, point.v])
+    w.u[:] = point.u
+    for c in model.extents:
+        w.mode[c] = plant.passed[c]
+    w.mode[list(closed)] = plant.closing[list(closed)]
+    packed, derivative = (Struct(plant), Struct(w)), np.zeros(w.y.size)
+    evaluate(*packed, point.time, w.y, derivative)  # for the slips, at which they stick
+    w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
+    evaluate(*packed, point.time, w.y, derivative)
+    _check(model, plant, w, closed, who)
+    return plant, w
+
+
+def _check(model: Model, plant: Plant, w: Workspace, closed: Sequence[int], who: str) -> None:
+    names, units = row_names(model), [x.unit for x in (*model.constraints, *model.gaps)]
+    slips = model.row_slices[2].start
+    for i in closed_rows(model, closed):
+        # A slip counts from where it is; a slip rate must be zero all the same.
+        for kind, per in ((VALUE, ""), (RATE, "/s")) if i < slips else ((RATE, "/s"),):
+            value = float(w.rows[kind, i])
+            if not abs(value) <= START_TOLERANCE:
+                what = names[i][0] + ("_dot" if kind == RATE else "")
+                unit = units[i] if i < slips else "m"
+                raise StartError(
+                    who,
+                    f"{what} zero within {START_TOLERANCE:g}, as the mode has it closed",
+                    f"{value:.6g} {unit}{per}",
+                    "Find a point on the constraint with equilibrium(...), or leave it out of the mode.",
+                )
+    for c in closed:
+        name, force = model.contacts[c], float(w.rows[FORCE, plant.nh + c])
+        if plant.extent[c] >= 0 and w.rows[VALUE, plant.extent[c]] <= 0:
+            extent = float(w.rows[VALUE, plant.extent[c]])
+            raise StartError(
+                who,
+                f"a surface under contact '{name}' (extent above zero)",
+                f"extent {extent:.6g}",
+                "Move the point to where the surface is.",
+            )
+        if not force >= _PULLS:
+            raise StartError(
+                who,
+                f"contact '{name}' to push",
+                f"force {force:.6g} N: the mode cannot hold there",
+                "Leave it out of the mode, or choose another point.",
+            )
+    for c, gap in enumerate(model.gaps):
+        value = float(w.rows[VALUE, plant.nh + c])
+        if c not in closed and not gap.limited and value < -START_TOLERANCE:
+            raise StartError(
+                who,
+                f"gap '{gap.name}', which the mode has open, of zero or more",
+                f"{value:.6g} {gap.unit}",
+                "Choose a point at which the two do not overlap.",
+            )
+
+
+def named(names: Sequence[str], values: Any) -> dict[str, float]:
+    """Return values by name."""
+    return {name: float(value) for name, value in zip(names, values, strict=True)}

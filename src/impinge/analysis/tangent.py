@@ -1,0 +1,107 @@
+"""Exact derivatives of the simulator's right-hand side in a mode.
+
+The model's tangent kernel gives E and G, the derivatives of free accelerations and of row accelerations at
+fixed row forces, for all modes. What is left of the mode is a solve with the Delassus matrix: closed rows
+must follow the accelerations that their laws prescribe, δλ = W⁺(δtarget − G δz) among them, and
+δa = E δz + M⁻¹Aᵀ δλ.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from impinge.compile import Matrix, Vector, ask, call, jit
+from impinge.contact.law import NORMAL, TANGENT
+from impinge.contact.rows import row_forces
+from impinge.model import Model
+from impinge.simulation.dynamics import evaluate
+from impinge.simulation.plant import FORCE, RATE, VALUE
+
+
+class Tangent(NamedTuple):
+    """Work space of `differentiate`; the columns of a and λ are q, v, u, p and the anchors of the slips."""
+
+    kernel: int
+    nz: int
+    out: Vector
+    derivative: Vector  # of the integrated vector
+    a: Matrix  # nv × (nz + ns)
+    force: Matrix  # m × (nz + ns)
+    value: Vector
+    column: Vector
+    solution: Vector
+    slopes: Vector
+
+
+def tangent_workspace(model: Model, size: int) -> Tangent:
+    """Allocate the work space for a model whose integrated vector has this size."""
+    kernel = model.tangent
+    m, nv = model.equations.g.shape[0], len(model.coordinates)
+    nz = 2 * nv + len(model.inputs) + len(model.parameters)
+    columns = nz + len(model.slips)
+    return Tangent(
+        kernel=kernel.address,
+        nz=nz,
+        out=np.zeros(kernel.size),
+        derivative=np.zeros(size),
+        a=np.zeros((nv, columns)),
+        force=np.zeros((m, columns)),
+        value=np.zeros(m),
+        column=np.zeros(m),
+        solution=np.zeros(m),
+        slopes=np.zeros((2 * m,)),
+    )
+
+
+@jit
+def differentiate(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
+    """Evaluate the current mode at a state and write ∂a/∂z and ∂λ/∂z to ``d.a`` and ``d.force``.
+
+    Derivatives by the coordinates alone leave the anchors of the slips where they are.
+    """
+    nq, nv, nh, nc, ns, nz = plant.nq, plant.nv, plant.nh, plant.nc, plant.ns, d.nz
+    m = nh + nc + ns
+    evaluate(plant, w, t, y, d.derivative)
+    arguments = (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters)
+    call(d.kernel, (*arguments, d.derivative[nq : nq + nv], w.rows[FORCE], d.out))
+    response = nv + 4 * m + 3
+    W = w.out[response + nv * m :]
+    _slopes(plant, w, d)
+    g, rate = (nv + m) * nz, (nv + 2 * m) * nz
+    for j in range(nz + ns):
+        for i in range(m):
+            d.column[i], d.value[i] = 0.0, 0.0
+            if j < nz:
+                d.column[i] = d.out[nv * nz + j * m + i]
+                d.value[i] = d.slopes[2 * i] * d.out[g + j * m + i] + d.slopes[2 * i + 1] * d.out[rate + j * m + i]
+            elif i == nh + nc + j - nz:
+                d.value[i] = -d.slopes[2 * i]
+        row_forces(W, d.column, w.prescribed, d.value, d.solution, w.solver)
+        for k in range(nv):
+            d.a[k, j] = d.out[j * nv + k] if j < nz else 0.0
+            for i in range(m):
+                d.a[k, j] += w.out[response + i * nv + k] * d.solution[i]
+        for i in range(m):
+            d.force[i, j] = d.solution[i]
+
+
+@jit
+def _slopes(plant: Any, w: Any, d: Any) -> None:
+    """Write the derivatives of what is prescribed for every row, by its value and by its rate."""
+    nh, nc = plant.nh, plant.nc
+    for i in range(2 * (nh + nc + plant.ns)):
+        d.slopes[i] = 0.0
+    for i in range(nh):
+        d.slopes[2 * i], d.slopes[2 * i + 1] = -plant.stabilization[0], -plant.stabilization[1]
+    for c in range(nc):
+        i = nh + c
+        if w.mode[c] == plant.passed[c]:
+            continue
+        gap, rate = w.rows[VALUE, i], w.rows[RATE, i]
+        ask(plant.slope[c], (w.mode[c], NORMAL, gap, rate, plant.gains[c], d.slopes[2 * i :]))
+        for s in range(plant.slips[c], plant.slips[c + 1]):
+            i = nh + nc + s
+            slip, rate = w.rows[VALUE, i] - w.anchor[s], w.rows[RATE, i]
+            ask(plant.slope[c], (w.mode[c], TANGENT, slip, rate, plant.gains[c], d.slopes[2 * i :]))

@@ -1,0 +1,72 @@
+"""The ball maze: a ball on the outside of concentric rings that turn about a horizontal axis.
+
+S. A. Bortoff, Modeling Contact and Collisions for Robotic Assembly Control, 2020, section 3. Coordinates as
+there: q₁ ``angle`` of the maze and q₄ ``roll`` of the ball, counterclockwise; q₂ ``x`` and q₃ ``y`` of the
+ball's center. With θ = atan(q₂/q₃), clockwise from the top, and R = r_m + r_b, ring by ring
+
+    gap     (q₂² + q₃² − R²) / 2R      paper (10a) prints q₁² + q₂² + (…)²; q₂² + q₃² − (…)² is meant
+    slip    r_b q₄ + r_m q₁ + R θ      paper (10b) prints r_m θ; no slip in the base frame needs R θ
+    gate    q₁ + θ = π/2 or 0          paper (11) prints r_m tan(q₂/q₃); the angle θ is meant
+
+Divided by 2R the gap is the distance where the two touch, and its force is in newtons. A ring's extent is
+the cosine (first and third) or sine (second and fourth) of q₁ + θ, times the ball's distance over R: it falls
+through zero at the gate, and jumps nowhere. In the center the ball lies inside the innermost ring, whose gate
+is taken to be shut behind it.
+
+On a ring i the energies, with r_b q̇₄ = −(R θ̇ + r_m q̇₁) and J_b = ⅖ m r_b², are
+
+    T = ½ J_m q̇₁² + ½ m R² θ̇² + ⅕ m (R θ̇ + r_m q̇₁)²,     V = m g R cos θ
+
+so at the top, without torque, θ̈ = p² θ with p² = g / (R (7/5 − (4/25) m r_m² / (J_m + ⅖ m r_m²))).
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from impinge.model import Model, ModelBuilder
+
+# Outer faces of the walls, outermost first, m: public CAD of the circular maze.
+RINGS = (0.0816, 0.0614, 0.0413, 0.0212)
+
+
+def maze(height: float = 0.15) -> Model:
+    """Return the maze with the ball above it.
+
+    Input ``torque`` on the maze; outputs ``x`` and ``angle`` as in the paper, and ``distance`` of the ball
+    from the axis. Contacts ``ring1`` (outermost) … ``ring4`` and ``center``.
+
+    Example:
+        >>> maze().contacts
+        ('ring1', 'ring2', 'ring3', 'ring4', 'center')
+    """
+    b = ModelBuilder("maze")
+    angle, angle_dot = b.coordinate("q1", unit="rad", about="angle of the maze, counterclockwise")
+    x, x_dot = b.coordinate("q2", unit="m", about="ball, to the right")
+    y, y_dot = b.coordinate("q3", start=height, unit="m", about="ball, up")
+    roll, roll_dot = b.coordinate("q4", unit="rad", about="angle of the ball, counterclockwise")
+    J_m = b.parameter("J_m", 1e-3, "kg·m²", "inertia of the maze: published nowhere, a fair stand-in")
+    m_b = b.parameter("m_b", 8.4e-3, "kg", "ball: steel, as in the toy")
+    r_b = b.parameter("r_b", 6.35e-3, "m", "ball: half an inch across, as in the toy")
+    g = b.parameter("g", 9.81, "m/s²", "gravity")
+    wall = b.parameter("wall", 2e-3, "m", "thickness of the innermost wall: a stand-in")
+    radii = [b.parameter(f"r_m{i + 1}", r, "m", "outer face, public CAD") for i, r in enumerate(RINGS)]
+
+    J_b = 2 / 5 * m_b * r_b**2
+    b.kinetic(J_m * angle_dot**2 / 2 + m_b * (x_dot**2 + y_dot**2) / 2 + J_b * roll_dot**2 / 2)
+    b.potential(m_b * g * y)
+    b.force(b.input("torque", "N·m"), along=angle)
+
+    square = x**2 + y**2
+    along, across = y * ca.cos(angle) - x * ca.sin(angle), x * ca.cos(angle) + y * ca.sin(angle)
+    for i, r_m in enumerate(radii):
+        R = r_m + r_b
+        slip = r_b * roll + r_m * angle + R * ca.atan2(x, y)
+        b.gap(f"ring{i + 1}", (square - R**2) / (2 * R), slip=slip, extent=(across if i % 2 else along) / R)
+    inner = radii[-1] - wall
+    R = inner - r_b
+    b.gap("center", (R**2 - square) / (2 * R), slip=r_b * roll - inner * angle - R * ca.atan2(-x, -y), extent=1)
+    b.output("angle", angle, "rad")
+    b.output("x", x, "m")
+    b.output("distance", ca.sqrt(square), "m")
+    return b.build()
