@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from impinge import robots
+    from impinge.analysis import Equilibrium, LinearModel, Point, equilibrium, linearize
     from impinge.contact import Baumgarte, Law
     from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
     from impinge.model import Model, ModelBuilder
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "impinge.analysis": ("Equilibrium", "LinearModel", "Point", "equilibrium", "linearize"),
     "impinge.contact": ("Baumgarte", "Law"),
     "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
     "impinge.model": ("Model", "ModelBuilder"),
@@ -34,16 +36,21 @@ __all__ = [
     "Baumgarte",
     "CompileError",
     "Controller",
+    "Equilibrium",
     "Event",
     "FixedStep",
     "ImpingeError",
     "InputError",
     "Law",
+    "LinearModel",
     "Model",
     "ModelBuilder",
     "ModelError",
+    "Point",
     "Result",
     "StartError",
+    "equilibrium",
+    "linearize",
     "robots",
     "simulate",
 ]

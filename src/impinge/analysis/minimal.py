@@ -205,7 +205,7 @@ def _zeros_at_origin(a: Real, b: Real, c: Real, d: float, most: int) -> int:
     """How many derivatives of the transfer function vanish at s = 0, itself included."""
     count, state = 0, b
     while count < most:
-        state = np.linalg.solve(a, state)
+        state = np.asarray(np.linalg.solve(a, state), dtype=float)
         value = (d if count == 0 else 0.0) - float(c @ state)
         if abs(value) > TOLERANCE * (abs(d) + float(np.linalg.norm(c) * np.linalg.norm(state))):
             break

@@ -58,8 +58,10 @@ class PoleZeroMap:
         points = np.asarray(s, dtype=complex)[..., None]
         top, bottom = points - self.remaining_zeros, points - self.remaining_poles
         # Dividing factor by factor keeps high orders from overflowing.
+        at_pole = (bottom == 0).any(axis=-1)
+        bottom = np.where(bottom == 0, 1, bottom)
         paired = (top / bottom[..., : top.shape[-1]]).prod(axis=-1)
-        return np.asarray(self.gain * paired / bottom[..., top.shape[-1] :].prod(axis=-1))
+        return np.where(at_pole, np.inf, self.gain * paired / bottom[..., top.shape[-1] :].prod(axis=-1))
 
     def __str__(self) -> str:
         rows = [("pole", p, "") for p in self.remaining_poles] + [("zero", z, "") for z in self.remaining_zeros]
@@ -161,10 +163,10 @@ def plane(axis: Any, discrete: bool) -> None:
     unit = "" if discrete else " [rad/s]"
     axis.set(xlabel=f"real part{unit}", ylabel=f"imaginary part{unit}")
     axis.grid(alpha=0.3)
+    axis.set_aspect("equal", adjustable="datalim")
     if discrete:
         circle = np.exp(1j * np.linspace(0, 2 * np.pi, 181))
         axis.plot(circle.real, circle.imag, color="k", lw=0.6)
-        axis.set_aspect("equal")
     else:
         axis.axvline(0, color="k", lw=0.6)
 
@@ -187,7 +189,7 @@ def _number(kind: str, wanted: str | int | None, labels: Sequence[str]) -> int:
         if wanted not in labels:
             raise unknown_name("poles_and_zeros", kind, wanted, labels)
         return list(labels).index(wanted)
-    if wanted is None or not 0 <= wanted < len(labels):
+    if not isinstance(wanted, int) or not 0 <= wanted < len(labels):
         got = f"a system with {len(labels)}" if wanted is None else f"{wanted} for a system with {len(labels)}"
         raise InputError("poles_and_zeros", f"one {kind}", got, f"Choose one of: {', '.join(labels)}.")
     return wanted

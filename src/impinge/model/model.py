@@ -87,8 +87,8 @@ class Model:
         """Everything a simulator needs of one state, in contact space.
 
         Outputs: ``free`` = v̇ with all rows open; ``g``, ``rate``, ``drift``, ``partial`` of the rows;
-        ``power``; ``response`` = M⁻¹Aᵀ; ``W`` = A M⁻¹Aᵀ; ``extent`` and its rate. With row forces λ, v̇ = free + response λ and
-        g̈ = drift + W λ: this ``drift`` is that of `Equations` plus A free.
+        ``power``; ``response`` = M⁻¹Aᵀ; ``W`` = A M⁻¹Aᵀ; ``extent`` and its rate. With row forces λ,
+        v̇ = free + response λ and g̈ = drift + W λ: this ``drift`` is that of `Equations` plus A free.
         """
         e = self.equations
         solved = solve_spd(e.M, ca.horzcat(e.applied - e.bias - e.damping, e.A.T))

@@ -85,7 +85,7 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
     t = rows[:, 0]
     energy = signals["energy_kinetic"] + signals["energy_potential"]
     names = model.contacts
-    beyond = {c: (PASSED,) for c in model.extents}
+    beyond = dict.fromkeys(model.extents, (PASSED,))
     modes = [law.modes + beyond.get(c, ()) for c, law in enumerate(laws)]
     closed = [law.closed + (False,) * (c in beyond) for c, law in enumerate(laws)]
     events = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -97,18 +97,21 @@ def check_inertia(who: str, M: FloatArray) -> None:
         )
 
 
-def command_vector(model: Model, who: str, command: Any, held: FloatArray) -> FloatArray:
-    """Return a controller's command as a vector of all inputs; inputs it does not name stay held."""
+def command_list(model: Model, controller: Any, command: Any, held: list[float]) -> list[float]:
+    """Return a controller's command as a list of all inputs; inputs it does not name stay held."""
+    if type(command) is float and len(held) == 1:
+        return [command]
+    who = f"controller {type(controller).__name__} of model '{model.name}'"
     names = [x.name for x in model.inputs]
     try:
         if isinstance(command, Mapping):
-            vector = held.copy()
+            values = list(held)
             for name, value in command.items():
                 if name not in names:
                     raise unknown_name(who, "input", name, names)
-                vector[names.index(name)] = float(value)
-            return vector
-        values: Sequence[float] = np.atleast_1d(np.asarray(command, dtype=float)).ravel().tolist()
+                values[names.index(name)] = float(value)
+            return values
+        values = np.atleast_1d(np.asarray(command, dtype=float)).ravel().tolist()
     except (TypeError, ValueError):
         raise InputError(who, "a command of numbers", repr(command), "Return numbers, or a dict of them.") from None
     if len(values) != len(names):
@@ -118,4 +121,4 @@ def command_vector(model: Model, who: str, command: Any, held: FloatArray) -> Fl
             f"{len(values)}",
             "Return one number for each input, in order, or a dict by name.",
         )
-    return np.array(values)
+    return values

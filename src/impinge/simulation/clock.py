@@ -63,13 +63,16 @@ class Clock:
         numerators = [int(period * denominator) for period in periods]
         self.base = Fraction(math.gcd(*numerators), denominator)
         self.multiples = tuple(int(period / self.base) for period in periods)
+        self._all = tuple(range(len(periods)))
 
     def time(self, tick: int) -> float:
         """Return the time of a base tick, s, rounded once."""
-        return float(tick * self.base)
+        return tick * self.base.numerator / self.base.denominator
 
     def due(self, tick: int) -> tuple[int, ...]:
         """Return which periods have a tick at this base tick."""
+        if len(self._all) == 1:
+            return self._all
         return tuple(i for i, n in enumerate(self.multiples) if tick % n == 0)
 
     def next(self, tick: int) -> int:

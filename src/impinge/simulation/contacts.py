@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import ask, jit
-from impinge.contact.law import FORCE as OPEN
 from impinge.contact.law import EXTENT, GAP, GUARDS, NORMAL, TANGENT, TOUCHING
+from impinge.contact.law import FORCE as OPEN
 from impinge.simulation.plant import PRESS, RATE, VALUE
 
 PASSED = "Passed"

@@ -19,8 +19,9 @@ from math import floor
 from typing import Any
 
 import numpy as np
+from numba import types
 
-from impinge.compile import jit
+from impinge.compile import callback, jit, struct_type
 from impinge.simulation import contacts
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
@@ -36,10 +37,14 @@ from impinge.simulation.plant import (
     STEPS,
     TIME,
     VALUE,
+    Log,
+    Plant,
+    Workspace,
     assign,
     assign_rows,
+    swap,
 )
-from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, add_row, note_extremes, write_row
+from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, add_row, measure, note_extremes
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.roots import NONE
 from impinge.simulation.step import dense_state, first_step, stability_ratio, try_step
@@ -128,21 +133,22 @@ def begin(plant: Any, w: Any, longest: float) -> int:
 
 
 @jit
-def change_inputs(plant: Any, w: Any, log: Any, u: Any, longest: float) -> int:
-    """Hold new inputs from now on; contacts that they open or close change at this instant."""
+def _change_inputs(plant: Any, w: Any, log: Any, longest: float) -> int:
+    """Hold ``w.command`` from now on; contacts that it opens or closes change at this instant."""
     t = w.time[TIME]
     assign(w.left_y, w.y)
     assign(w.left_mode, w.mode)
-    left = log.used[ROWS]
-    write_row(plant, w, log.rows[left], t, w.left_y, w.left_mode)
-    assign(w.u, u)
+    assign(w.held, w.u)
+    assign(w.u, w.command)
     if not decide_modes(plant, w):
         return CYCLE
     if not _any_changed(w):
         _resume(plant, w)
         return DONE
     _restart(plant, w, longest)
-    log.used[ROWS] = left + 1
+    swap(w.u, w.held)
+    add_row(plant, w, log, t, w.left_y, w.left_mode)
+    swap(w.u, w.held)
     add_row(plant, w, log, t, w.y, w.mode)
     add_events(plant, w, log, t)
     return DONE
@@ -210,7 +216,7 @@ def _next_length(plant: Any, w: Any, end: float) -> float:
 
 
 @jit
-def advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
+def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
     """Simulate until ``end`` or until something needs attention; return why it came back.
 
     FULL: the log needs room; call again. PAUSED: ``budget`` steps were tried; call again. The others are
@@ -267,3 +273,24 @@ def advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
             w.time[ERROR] = max(error, 1e-4)
     return DONE
+
+
+@callback(types.int64(struct_type(Plant), struct_type(Workspace), struct_type(Log), types.float64, types.int64))
+def hold(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
+    """Hold ``w.command`` from now until ``end`` and measure just before it; return as `_advance` does.
+
+    This is all that a tick of a controller asks of the simulator, in one call.
+    """
+    changed = False
+    for i in range(w.u.size):
+        changed |= w.u[i] != w.command[i]
+    if changed:
+        if log.used[ROWS] + 2 > log.rows.shape[0] or log.used[EVENTS] + plant.nc > log.events.shape[0]:
+            return FULL
+        status = _change_inputs(plant, w, log, plant.max_step)
+        if status != DONE:
+            return status
+    status = _advance(plant, w, log, end, budget)
+    t = w.time[TIME]
+    measure(plant, w, t, w.left_y if t - w.time[LEFT_TIME] <= 2 * resolution(t) else w.y)
+    return status

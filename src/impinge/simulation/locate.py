@@ -48,15 +48,27 @@ def guards_at(plant: Any, w: Any, t: float, h: float, theta: float, guards: Any)
 
 
 @jit
-def _sample_guards(plant: Any, w: Any, h: float, c: int) -> None:
+def _stays_below(gap: float, h: float, change: Any) -> bool:
+    """Tell whether a gap that is negative certainly stays so, from the polynomial of its change."""
+    most = 0.0
+    for k in range(change.size):
+        most += abs(change[k])
+    return gap + h * most < 0.0
+
+
+@jit
+def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
     """Write one contact's guards at the nodes of the step: true at both ends, from the polynomials between.
 
     Between, an open contact is taken to press; whether it does is seen where its guard is located.
+    Return False, and write nothing, if no guard can fall.
     """
     gap, impulse, extent = w.poly[0], w.poly[1], w.poly[2]
-    first, limited = plant.nq + plant.nv + c, plant.extent[c] >= 0
+    first, limited, passed = plant.nq + plant.nv + c, plant.extent[c] >= 0, w.mode[c] == plant.passed[c]
     place = plant.nq + plant.nv + plant.extent[c] - plant.nh - plant.ns  # of the extent in y
     dense_polynomial(plant, w, first, gap)
+    if passed and _stays_below(w.y[first], h, gap):
+        return False
     dense_polynomial(plant, w, impulses(plant) + c, impulse)
     if limited:
         dense_polynomial(plant, w, place, extent)
@@ -82,6 +94,7 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> None:
         contacts.guards(plant, c, w.mode[c], value, rate, press, reach, w.value)  # w.value is free here
         for k in range(w.nodes.shape[0]):
             w.nodes[k, n] = w.value[k]
+    return True
 
 
 @jit
@@ -95,7 +108,10 @@ def _candidates(plant: Any, w: Any, h: float) -> None:
     guards_of_rows(plant, w, w.rows_start, w.guards[0])
     guards_of_rows(plant, w, w.rows_end, w.guards[1])
     for c in range(plant.nc):
-        _sample_guards(plant, w, h, c)
+        if not _sample_guards(plant, w, h, c):
+            for k in range(w.nodes.shape[0]):
+                w.candidates[c, k], w.after[c, k] = NONE, NONE
+            continue
         for k in range(w.nodes.shape[0]):
             start, end = w.guards[0, c, k], w.guards[1, c, k]
             w.after[c, k] = NONE

@@ -70,6 +70,9 @@ class Workspace(NamedTuple):
 
     y: Vector
     u: Vector
+    command: Vector  # inputs to hold from now on
+    held: Vector  # inputs held until now
+    seen: Vector  # what sensors see: outputs, or coordinates and velocities
     mode: Integers
     time: Vector  # TIME, STEP, ...: see below
     counts: Integers  # STEPS, ...: see below
@@ -158,6 +161,13 @@ def assign(target: Any, source: Any) -> None:
 
 
 @jit
+def swap(one: Any, other: Any) -> None:
+    """Exchange the elements of two vectors."""
+    for i in range(one.size):
+        one[i], other[i] = other[i], one[i]
+
+
+@jit
 def assign_rows(target: Any, source: Any) -> None:
     """Copy one description of all rows into another."""
     for k in range(source.shape[0]):
@@ -174,6 +184,9 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
     return Workspace(
         y=np.zeros(n),
         u=np.zeros(plant.nu),
+        command=np.zeros(plant.nu),
+        held=np.zeros(plant.nu),
+        seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array([0.0, 0.0, 1e-4, -np.inf, -np.inf]),
         counts=np.zeros(5, dtype=np.int64),

@@ -12,6 +12,17 @@ ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 
 
 @jit
+def measure(plant: Any, w: Any, t: float, y: Any) -> None:
+    """Write what sensors see of a state to ``w.seen``."""
+    nx = plant.nq + plant.nv
+    if plant.ny == 0:
+        assign(w.seen, y[:nx])
+        return
+    call(plant.signals, (y[: plant.nq], y[plant.nq : nx], t, w.u, plant.parameters, w.signal))
+    assign(w.seen, w.signal[w.signal.size - plant.ny :])
+
+
+@jit
 def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None:
     """Write one row of the log for a state and modes; the workspace's own modes stay as they are."""
     nc = plant.nc

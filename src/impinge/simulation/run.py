@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,12 @@ from impinge.errors import InputError, show
 from impinge.model import Model, finite
 from impinge.simulation import engine
 from impinge.simulation.assemble import assemble
-from impinge.simulation.check import check_start, command_vector, laws_of
+from impinge.simulation.check import check_start, command_list, laws_of
 from impinge.simulation.clock import Clock, Controller, exact_period
 from impinge.simulation.dynamics import find_press, right_hand_side
-from impinge.simulation.locate import resolution
 from impinge.simulation.method import Adaptive, FixedStep, Method
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
-    LEFT_TIME,
     TIME,
     Log,
     Plant,
@@ -33,8 +33,7 @@ from impinge.simulation.plant import (
     sizes,
     workspace,
 )
-from impinge.simulation.record import EVENTS, ROWS, add_current, write_row
-from impinge.simulation.record import STEPS as STEP_LOG
+from impinge.simulation.record import add_current, measure
 from impinge.simulation.result import Result
 
 FloatArray = NDArray[np.float64]
@@ -42,6 +41,7 @@ FloatArray = NDArray[np.float64]
 _DEFAULT_SAMPLES = 500
 _DEFAULT_STEPS = 50  # at least, unless the method says otherwise
 _ROOM = 2048  # rows and steps of a log at first
+_REFRESH = 0.05  # s between two calls of `progress`
 _BUDGET = 20_000  # steps between two looks at the progress bar and at the keyboard
 
 
@@ -153,15 +153,18 @@ class _Run:
     def __init__(self, model: Model, plant: Plant, w: Workspace, progress: Callable[[float], None] | None) -> None:
         self.model, self.plant, self.w, self.progress = model, plant, w, progress
         self.packed = Struct(plant), Struct(w)
-        self.places = columns(plant)
-        self.width = self.places["y"].stop
+        self.due = perf_counter()
         self.log = Log(
-            rows=np.zeros((_ROOM, self.width)),
+            rows=np.zeros((_ROOM, columns(plant)["y"].stop)),
             events=np.zeros((64 + 4 * plant.nc, EVENT_COLUMNS)),
             steps=np.zeros((_ROOM, 2)),
             used=np.zeros(3, dtype=np.int64),
         )
+        self._pack_log()
+
+    def _pack_log(self) -> None:
         self.packed_log = Struct(self.log)
+        self.addresses = (*(part.address for part in self.packed), self.packed_log.address)
 
     @functools.cached_property
     def measurement(self) -> Any:
@@ -173,12 +176,15 @@ class _Run:
 
     def through(self, end: float, controllers: list[Controller]) -> str:
         """Run to the end; return an empty string, or why it could not."""
-        clock = self._clock(controllers)
+        clock, w = self._clock(controllers), self.w
         if clock is not None:
+            measure(*self.packed, 0.0, w.y)
             reason = self._tick(0.0, controllers, first=True)
             if reason:
                 self._record()
                 return reason
+            w.u[:] = w.command
+        w.command[:] = w.u
         reason = self._failure(engine.begin(*self.packed, end))
         tick = 0
         while not reason:
@@ -210,9 +216,10 @@ class _Run:
 
     def _advance(self, stop: float) -> str:
         while True:
-            status = engine.advance(*self.packed, self.packed_log, stop, _BUDGET)
-            if self.progress is not None:
+            status = engine.hold(*self.addresses, stop, _BUDGET)
+            if self.progress is not None and perf_counter() > self.due:
                 self.progress(float(self.w.time[TIME]))
+                self.due = perf_counter() + _REFRESH
             if status == engine.FULL:
                 self._grow(self.log.rows.shape[0])
             elif status != engine.PAUSED:
@@ -220,30 +227,17 @@ class _Run:
 
     def _tick(self, t: float, due: list[Controller], first: bool = False) -> str:
         """Let controllers sample the left limit at t and hold their commands from t on."""
-        measurement = self._measure(t)
-        u = self.w.u.copy()
+        measurement = self.measurement(*self.w.seen.tolist())
+        u = self.w.u.tolist()
         for one in due:
-            who = f"controller {type(one).__name__} of model '{self.model.name}'"
             if first:
                 one.reset(measurement)
-            u = command_vector(self.model, who, one.step(t, measurement), u)
-        if not np.isfinite(u).all():
-            name = self.model.inputs[int(np.flatnonzero(~np.isfinite(u))[0])].name
-            return f"a controller commanded {u[~np.isfinite(u)][0]} for input '{name}' at t = {t:g} s"
-        if first:
-            self.w.u[:] = u
-            return ""
-        if np.array_equal(u, self.w.u):
-            return ""
-        self._grow(4)
-        return self._failure(engine.change_inputs(*self.packed, self.packed_log, u, self.plant.max_step))
-
-    def _measure(self, t: float) -> Any:
-        w, row = self.w, np.zeros(self.width)
-        event_now = t - w.time[LEFT_TIME] <= 2 * resolution(t)
-        write_row(*self.packed, row, t, w.left_y if event_now else w.y, w.left_mode if event_now else w.mode)
-        values = row[self.places["y"]] if self.model.outputs else row[self.places["q"].start : self.places["v"].stop]
-        return self.measurement(*values.tolist())
+            u = command_list(self.model, one, one.step(t, measurement), u)
+        for k, value in enumerate(u):
+            if not isfinite(value):
+                return f"a controller commanded {value} for input '{self.model.inputs[k].name}' at t = {t:g} s"
+        self.w.command[:] = u
+        return ""
 
     def _record(self) -> None:
         self._grow(2)
@@ -252,13 +246,13 @@ class _Run:
     def _grow(self, rows: int) -> None:
         """Make room in the log for this many rows more and for the events of an instant."""
         log, room, changes = self.log, rows + 4 * self.plant.nc + 16, {}
-        for index, name in ((ROWS, "rows"), (EVENTS, "events"), (STEP_LOG, "steps")):
+        for used, name in zip(log.used.tolist(), ("rows", "events", "steps"), strict=True):
             table = getattr(log, name)
-            if log.used[index] + room > table.shape[0]:
+            if used + room > table.shape[0]:
                 changes[name] = np.concatenate([table, np.zeros((max(table.shape[0], room), table.shape[1]))])
         if changes:
             self.log = log._replace(**changes)
-            self.packed_log = Struct(self.log)
+            self._pack_log()
 
     def _failure(self, status: int) -> str:
         if status == engine.DONE:
