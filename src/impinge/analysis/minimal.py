@@ -3,9 +3,9 @@
 To compare eigenvalues with zeros does not find it: a pole of a Jordan block of size k is only known to about
 eps^(1/k). The subspaces that belong to well separated groups of poles are known to rounding, however. So the states
 are scaled, A is split into such groups (Bavely and Stewart, SIAM J. Numer. Anal. 16, 1979), and in each group a
-staircase (Van Dooren, IEEE TAC 26, 1981) takes away what is not controllable and then what is not observable. A
-staircase on the whole system is wrong for one of ten systems with twelve states: its steps need not become small
-where a mode is lost.
+staircase (Van Dooren, IEEE TAC 26, 1981) takes away what is not controllable and then what is not observable. One
+staircase for the whole system is not enough: its steps need not become small where a mode is lost. Of random systems
+with about ten states and planted modes it got 5 to 25 % wrong.
 """
 
 from __future__ import annotations

@@ -59,9 +59,10 @@ class SampledLead:
         self._decay = (1 - half * lead.pole) / scale
         self.reset()
 
-    def reset(self) -> None:
-        """Forget the past."""
-        self._value = self._output = 0.0
+    def reset(self, value: float = 0.0) -> None:
+        """Forget the past, as if the value had always been this one."""
+        self._value = value
+        self._output = self.lead.gain * self.lead.zero / self.lead.pole * value
 
     def step(self, value: float) -> float:
         """Take the next sample and return the output that belongs to it."""

@@ -8,10 +8,10 @@ ball's center. With θ = atan(q₂/q₃), clockwise from the top, and R = r_m + 
     slip    r_b q₄ + r_m q₁ + R θ      paper (10b) prints r_m θ; no slip in the base frame needs R θ
     gate    q₁ + θ = π/2 or 0          paper (11) prints r_m tan(q₂/q₃); the angle θ is meant
 
-Divided by 2R the gap is the distance where the two touch, and its force is in newtons. A ring's extent is
-the cosine (first and third) or sine (second and fourth) of q₁ + θ, times the ball's distance over R: it falls
-through zero at the gate, and jumps nowhere. In the center the ball lies inside the innermost ring, whose gate
-is taken to be shut behind it.
+Divided by 2R the gap is the distance where the two touch, and its force is in newtons. The paper's gates have
+one edge; here they have two, 2w apart about c: the first edge, where turning forth (rings 1 and 3) or back
+(2 and 4) opens them, is the paper's. A ring's extent cos w − cos(q₁ + θ − c) is positive on its wall. In the
+center the ball lies inside the innermost ring, whose gate is taken to be shut behind it.
 
 On a ring i the energies, with r_b q̇₄ = −(R θ̇ + r_m q̇₁) and J_b = ⅖ m r_b², are
 
@@ -50,6 +50,7 @@ def maze(height: float = 0.15) -> Model:
     r_b = b.parameter("r_b", 6.35e-3, "m", "ball: half an inch across, as in the toy")
     g = b.parameter("g", 9.81, "m/s²", "gravity")
     wall = b.parameter("wall", 2e-3, "m", "thickness of the innermost wall: a stand-in")
+    gate = b.parameter("gate", 19e-3, "m", "width of a gate, three radii of the ball: a stand-in")
     radii = [b.parameter(f"r_m{i + 1}", r, "m", "outer face, public CAD") for i, r in enumerate(RINGS)]
 
     J_b = 2 / 5 * m_b * r_b**2
@@ -62,7 +63,10 @@ def maze(height: float = 0.15) -> Model:
     for i, r_m in enumerate(radii):
         R = r_m + r_b
         slip = r_b * roll + r_m * angle + R * ca.atan2(x, y)
-        b.gap(f"ring{i + 1}", (square - R**2) / (2 * R), slip=slip, extent=(across if i % 2 else along) / R)
+        w = gate / (2 * r_m)
+        c = -w if i % 2 else ca.pi / 2 + w
+        extent = ca.cos(w) - (along * ca.cos(c) + across * ca.sin(c)) / R
+        b.gap(f"ring{i + 1}", (square - R**2) / (2 * R), slip=slip, extent=extent)
     inner = radii[-1] - wall
     R = inner - r_b
     b.gap("center", (R**2 - square) / (2 * R), slip=r_b * roll - inner * angle - R * ca.atan2(-x, -y), extent=1)

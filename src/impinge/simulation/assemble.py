@@ -72,6 +72,7 @@ def _contact(
         deepest_penetration=max(0.0, -float(w.min_gap[c])),
         steady_penetration=max(0.0, -float(gap.min())) if closed else None,
         smallest_force=smallest if np.isfinite(smallest) else None,
+        largest_force=float(w.max_force[c]) if np.isfinite(smallest) else None,
         complementarity=float(w.max_product[c]),
         steady_complementarity=float(np.abs(gap * force).max()),
     )

@@ -21,7 +21,7 @@ class ContactCertificate:
         deepest_penetration: largest −gap over every accepted step, or 0, m.
         steady_penetration: largest −gap over the last twentieth of the run if the contact stays closed
             through it, else None, m.
-        smallest_force: smallest force while closed, None if it never was, N.
+        smallest_force, largest_force: while closed, over every accepted step; None if it never was, N.
         complementarity: largest |gap × force| over every accepted step, J.
         steady_complementarity: the same over the last twentieth of the run, J.
     """
@@ -29,6 +29,7 @@ class ContactCertificate:
     deepest_penetration: float
     steady_penetration: float | None
     smallest_force: float | None
+    largest_force: float | None
     complementarity: float
     steady_complementarity: float
 
@@ -76,12 +77,12 @@ class Certificate:
         ]
         for name, c in self.contacts.items():
             steady = "not closed at the end" if c.steady_penetration is None else f"{c.steady_penetration:.3g} m"
-            force = "never closed" if c.smallest_force is None else f"{c.smallest_force:.3g} N"
+            force = "never closed" if c.smallest_force is None else f"{c.smallest_force:.3g} to {c.largest_force:.3g} N"
             lines += [
                 f"contact {name}",
                 f"  deepest penetration   {c.deepest_penetration:.3g} m",
                 f"  steady penetration    {steady}",
-                f"  smallest force        {force}",
+                f"  force                 {force}",
                 f"  |gap x force|         {c.complementarity:.3g} J, steady {c.steady_complementarity:.3g} J",
             ]
         return "\n".join(lines)

@@ -101,6 +101,7 @@ class Workspace(NamedTuple):
     since: Vector
     min_gap: Vector
     min_force: Vector
+    max_force: Vector
     max_residual: Vector
     max_product: Vector
     changed: Integers
@@ -215,6 +216,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         since=contacts.copy(),
         min_gap=np.full(plant.nc, np.inf),
         min_force=np.full(plant.nc, np.inf),
+        max_force=contacts.copy(),
         max_residual=np.zeros(plant.nh),
         max_product=contacts.copy(),
         changed=np.zeros(plant.nc, dtype=np.int64),

@@ -93,6 +93,7 @@ def note_extremes(plant: Any, w: Any, rows: Any) -> None:
         w.max_product[c] = max(w.max_product[c], abs(gap * force))
         if plant.closed[c, w.mode[c]]:
             w.min_force[c] = min(w.min_force[c], force)
+            w.max_force[c] = max(w.max_force[c], force)
 
 
 @jit
