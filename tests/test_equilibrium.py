@@ -33,12 +33,12 @@ def runs(model, rest, pose):
 def stays(model, rest, mode):
     """The model, started where it should rest, is there for a second, and the mode holds with the same forces.
 
-    Rounding may leave a gap open by as much as the equilibrium tolerates, 1e-12 m, and a fall through that is seen
-    as a micrometre; started that much below instead, nothing moves.
+    A gap may be left open by as much as the equilibrium tolerates, 1e-12 m, and a fall through that, with a push
+    meanwhile, is seen as some micrometres; started that much below instead, nothing moves.
     """
     run = runs(model, rest, rest.q)
     for name, x in rest.pose.items():
-        assert np.abs(run[name] - x).max() < 1e-6, name
+        assert np.abs(run[name] - x).max() < 1e-5, name
     J = model.terms(rest.q, rest.v, 0.0, rest.u, rest.parameters)["J"][[model.contacts.index(c) for c in mode]]
     run = runs(model, rest, rest.q - np.linalg.pinv(J) @ np.full(len(J), 2e-12))
     for name, x in rest.pose.items():

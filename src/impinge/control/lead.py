@@ -20,7 +20,7 @@ class Lead:
         gain: at high frequency.
 
     Example:
-        >>> Lead(zero=1.0, pole=10.0, gain=2.0).sampled(0.1).step(1.0)
+        >>> round(Lead(zero=1.0, pole=10.0, gain=2.0).sampled(0.1).step(1.0), 9)
         1.4
     """
 

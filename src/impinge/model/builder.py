@@ -36,8 +36,8 @@ class ModelBuilder:
         self._inputs: list[tuple[Quantity, Any]] = []
         self._constraints: list[tuple[Quantity, Any]] = []
         self._gaps: list[tuple[Gap, Any]] = []
-        self._slips: list[Any] = []
-        self._extents: list[Any] = []
+        self._slips: list[tuple[str, Any]] = []
+        self._extents: list[tuple[str, Any]] = []
         self._outputs: list[tuple[Quantity, Any]] = []
         self._forces: list[tuple[Any, Any]] = []
         self._damping: list[tuple[Any, Any]] = []
@@ -103,20 +103,21 @@ class ModelBuilder:
             about: where it comes from.
             slip: how far one surface has slid over the other, as an expression of the coordinates whose
                 rate is the sliding speed; one for each tangential direction. Without it the contact is smooth.
-            extent: positive where the surface is, if it has an end (an edge, a gate). What passes below it
-                there is inside, not penetrating, until it comes out again.
+                It must not jump (as an angle does after a turn) while the contact is closed.
+            extent: positive where the surface is, if it has an end (an edge, a gate); continuous. What passes
+                below it there is inside, not penetrating, until it comes out again.
         """
         distance = self._scalar(f"gap '{name}'", expression)
         slips = [self._scalar(f"slip of gap '{name}'", s) for s in (slip if isinstance(slip, Sequence) else (slip,))]
         names = (name,) if len(slips) == 1 else tuple(f"{name}_{k + 1}" for k in range(len(slips)))
         claimed = [f"{kind}_{s}" for s in names for kind in ("slip", "friction")] + [f"slip_{s}_dot" for s in names]
-        if extent is not None:
-            self._extents.append(self._scalar(f"extent of gap '{name}'", extent))
-            claimed.append(f"extent_{name}")
+        extents = [] if extent is None else [self._scalar(f"extent of gap '{name}'", extent)]
+        claimed += [f"extent_{name}"] * len(extents)
         self._claim(
             name, f"gap_{name}", f"gap_{name}_dot", f"force_{name}", f"mode_{name}", f"impulse_{name}", *claimed
         )
-        self._slips += slips
+        self._slips += [(f"slip of gap '{name}'", s) for s in slips]
+        self._extents += [(f"extent of gap '{name}'", e) for e in extents]
         self._gaps.append((Gap(name, unit, about=about, slips=names, limited=extent is not None), distance))
 
     def output(self, name: str, expression: Any, unit: str = "", about: str = "") -> None:
@@ -139,9 +140,10 @@ class ModelBuilder:
         )
         self._check_dependence(symbols)
         M, bias, kinetic, explicit = self._left_hand_side(symbols)
-        g = column(ca.SX(0, 1), *(h for _, h in self._constraints), *(gap for _, gap in self._gaps), *self._slips)
+        stacked: list[tuple[Any, Any]] = [*self._constraints, *self._gaps, *self._slips]
+        g = column(ca.SX(0, 1), *(row for _, row in stacked))
         A, rate, drift, partial = rows(symbols, g)
-        extent = column(ca.SX(0, 1), *self._extents)
+        extent = column(ca.SX(0, 1), *(e for _, e in self._extents))
         applied, damping = self._generalized(symbols, self._forces), self._generalized(symbols, self._damping)
         equations = Equations(
             M=M,
@@ -208,8 +210,7 @@ class ModelBuilder:
         pieces = [("the potential energy", self._potential, position)]
         pieces += [(f"constraint '{x.name}'", h, position) for x, h in self._constraints]
         pieces += [(f"gap '{x.name}'", gap, position) for x, gap in self._gaps]
-        pieces += [("a slip", slip, position) for slip in self._slips]
-        pieces += [("an extent", extent, position) for extent in self._extents]
+        pieces += [(what, expression, position) for what, expression in self._slips + self._extents]
         pieces += [(f"output '{x.name}'", y, everything) for x, y in self._outputs]
         pieces += [("a displacement", along, position) for _, along in self._forces + self._damping]
         pieces += [("a force", force, everything) for force, _ in self._forces + self._damping]
@@ -228,13 +229,13 @@ class ModelBuilder:
                     ", ".join(f"'{name}'" for name in strange) or "a symbol of another model with the same name",
                     "Use the symbols that this builder's coordinate, parameter, input and time gave.",
                 )
-        for gap, expression in self._gaps:
+        for what, expression in [(f"gap '{gap.name}'", e) for gap, e in self._gaps] + self._slips:
             if not ca.depends_on(expression, s.q):
                 raise ModelError(
-                    f"gap '{gap.name}' of model '{self.name}'",
+                    f"{what} of model '{self.name}'",
                     "an expression that depends on a coordinate",
                     str(expression),
-                    "A gap that nothing can change is no contact: leave it out.",
+                    f"A {what.split()[0]} that nothing can change is no contact: leave it out.",
                 )
 
     def _symbol(self, where: list[tuple[Quantity, Any]], kind: str, x: Quantity) -> Any:

@@ -11,7 +11,7 @@ ball's center. With θ = atan(q₂/q₃), clockwise from the top, and R = r_m + 
 Divided by 2R the gap is the distance where the two touch, and its force is in newtons. The paper's gates have
 one edge; here they have two, 2w apart about c: the first edge, where turning forth (rings 1 and 3) or back
 (2 and 4) opens them, is the paper's. A ring's extent cos w − cos(q₁ + θ − c) is positive on its wall. In the
-center the ball lies inside the innermost ring, whose gate is taken to be shut behind it.
+center the ball lies inside the innermost ring, which is smooth there, its gate taken to be shut behind it.
 
 On a ring i the energies, with r_b q̇₄ = −(R θ̇ + r_m q̇₁) and J_b = ⅖ m r_b², are
 
@@ -69,7 +69,7 @@ def maze(height: float = 0.15) -> Model:
         b.gap(f"ring{i + 1}", (square - R**2) / (2 * R), slip=slip, extent=extent)
     inner = radii[-1] - wall
     R = inner - r_b
-    b.gap("center", (R**2 - square) / (2 * R), slip=r_b * roll - inner * angle - R * ca.atan2(-x, -y), extent=1)
+    b.gap("center", (R**2 - square) / (2 * R), extent=1)
     b.output("angle", angle, "rad")
     b.output("x", x, "m")
     b.output("distance", ca.sqrt(square), "m")

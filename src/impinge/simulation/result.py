@@ -71,7 +71,9 @@ class Result:
 
     At an event, two rows share one time: the state before and after. Signals, for a coordinate ``x``,
     a contact ``c`` and a constraint ``h``: ``x``, ``x_dot``, ``gap_c``, ``gap_c_dot``, ``force_c``, ``mode_c``
-    (index into ``modes["c"]``), ``impulse_c``, ``residual_h``, ``force_h``; inputs and outputs by their names;
+    (index into ``modes["c"]``), ``impulse_c``, ``residual_h``, ``force_h``; for a contact with sliding directions
+    ``slip_c``, ``slip_c_dot`` and ``friction_c`` (numbered ``slip_c_1`` … if there are several), for a surface that
+    ends ``extent_c``; inputs and outputs by their names;
     ``energy_kinetic``, ``energy_potential``, ``work_applied``, ``work_damping``, ``work_time``,
     ``work_constraints``, ``work_contacts``.
 

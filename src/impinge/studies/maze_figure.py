@@ -23,7 +23,8 @@ def draw(p: Mapping[str, Any], outcome: Outcome) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 15), layout="constrained")
-    loci, run, strip = figure.subfigures(3, 1, height_ratios=(4, 8, 2.3))
+    parts: Any = figure.subfigures(3, 1, height_ratios=(4, 8, 2.3))
+    loci, run, strip = parts
     _root_loci(loci, p, outcome)
     _run(run, outcome.result)
     _strip(strip, outcome.result)
