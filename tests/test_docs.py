@@ -29,7 +29,10 @@ def test_an_example_runs_as_it_stands(script, tmp_path, monkeypatch, capsys):
     assert "touchdown" in capsys.readouterr().out or (tmp_path / "hopper.png").exists()
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/first-hour.md"])
+@pytest.mark.parametrize(
+    "document",
+    ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/first-hour.md", "docs/linear-analysis.md"],
+)
 def test_links_between_documents_lead_somewhere(document):
     path = ROOT / document
     for target in re.findall(r"\]\(([^)#]+)(?:#[\w-]*)?\)", path.read_text()):
@@ -46,3 +49,18 @@ def test_the_first_hour_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert len(names["hard"].touchdowns("wall")) >= 1
     forces = [names["settled"][f"force_{leg}"][-1] for leg in names["table"].contacts]
     assert sum(forces) == pytest.approx(98.1, abs=1e-6)
+
+
+def test_the_linear_analysis_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    text = (ROOT / "docs" / "linear-analysis.md").read_text()
+    for code in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(compile(code, "linear-analysis.md", "exec"), names)
+    assert (tmp_path / "locus.png").exists()
+    shown = re.search(r"    (torque → x.*?)\n\n", text, re.S)[1].replace("\n    ", "\n")
+    assert shown in capsys.readouterr().out
+    assert names["exact"].matrix[0, 0] == pytest.approx(
+        (names["high"]["q"][-1] - names["low"]["q"][-1]) / 2e-6, rel=1e-5
+    )
+    assert not names["orbit"].stable

@@ -301,6 +301,22 @@ def test_a_bead_at_rest_on_a_hoop_or_a_track_stays_at_rest(u):
     stays(mechanisms.track(), track, ("floor",))
 
 
+@pytest.mark.parametrize(
+    ("z", "u"),
+    [
+        ("0x1.999999999999dp-4", -1.5726007433127975),
+        ("0x1.999999999999bp-4", -16.2882861599933),
+        ("0x1.99999999999a1p-4", -10.829224404981835),
+    ],
+)
+def test_who_starts_a_rounding_error_above_the_floor_does_not_fall_through_it(z, u):
+    floor = models.pulled_ball(floor=0.1)
+    run = simulate(floor, Baumgarte(), until=0.01, start={"z": float.fromhex(z)}, inputs={"u": u})
+    assert 0 < run["gap_floor"][0] < 1e-16
+    assert run.events[0].time < 1e-7
+    assert run["gap_floor"].min() > -1e-7
+
+
 # Where nothing rests.
 
 

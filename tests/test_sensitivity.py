@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from mechanisms import block, four_bar, four_bar_pose, maze
-from models import balls, bump, pendulum, pulled_ball, shaker, stack
 
 from impinge import Adaptive, Baumgarte, FixedStep, InputError, ModelBuilder, robots, simulate
 from impinge.analysis.orbit import periodic_orbit
 from impinge.analysis.sensitivity import sensitivity
 from impinge.compile import callback
 from impinge.contact.law import GAP, GUARD, watching
+from mechanisms import block, four_bar, four_bar_pose, maze
+from models import balls, bump, pendulum, pulled_ball, shaker, stack
 
 G = 9.81
 LAW = Baumgarte(a0=100, a1=20, a2=1e6)
@@ -47,7 +47,7 @@ def puck(surface="table"):
     b = ModelBuilder("puck")
     (x, vx), (z, vz) = b.coordinate("x", speed=1.0), b.coordinate("z", start=0.2)
     g, V, L = b.parameter("g", G, "m/s²"), b.parameter("V", 0.5, "m/s"), b.parameter("L", 1.0, "m")
-    b.kinetic((vx**2 + vz**2) / 2)
+    b.kinetic((vx**2 + vz**2) / 2 + (0 if surface == "edge" else 0.2 * vx * vz))  # so that friction lifts
     b.potential(g * z)
     b.force(b.input("fx", "N"), along=x)
     b.force(b.input("fz", "N"), along=z)
@@ -225,7 +225,7 @@ def test_a_disk_that_rolls_off_the_edge_of_an_inclined_table():
 def test_a_ball_that_is_dropped_beside_the_top_of_the_maze():
     law = Baumgarte(a0=400, a1=40, a2=1e6, a3=1e6)
     by = [*states(maze()), "r_b", "r_m1", "g", "m_b", "J_m", "torque"]
-    found = assert_is_the_derivative(maze(), law, 0.6, by, step=1e-7, bound=1e-5, start={"q2": 0.005})
+    found = assert_is_the_derivative(maze(), law, 0.6, by, step=1e-7, start={"q2": 0.005})
     assert history(found, "ring1") == [("Free", "Contact"), ("Contact", "Ballistic"), ("Ballistic", "Free")]
 
 
@@ -241,14 +241,28 @@ def test_a_block_whose_corners_stick_though_they_contradict_each_other():
 
 def test_a_puck_that_sinks_while_it_is_drawn_up_sticks_when_contact_would_push():
     """Ballistic → Contact where the force that it would have passes zero: it has friction from then on."""
-    law = Baumgarte(a0=100, a1=0, a2=1e4)
-    options = {"start": {"z_dot": -2.0}, "inputs": {"fz": 12.0}}
+    law = Baumgarte(a0=100, a1=2, a2=1e6)
+    options = {"start": {"z_dot": -3.0}, "inputs": {"fz": 20.0}}
     by = [*states(puck()), "fx", "fz", "g"]
     found = assert_is_the_derivative(puck(), law, 0.5, by, bound=1e-7, **options)
     assert history(found, "top")[:3] == [("Free", "Ballistic"), ("Ballistic", "Contact"), ("Contact", "Ballistic")]
     assert np.abs(found.saltations[1][2] - np.eye(4)).max() > 1e-3
     belt = assert_is_the_derivative(puck("belt"), law, 0.5, [*by, "V"], bound=1e-7, **options)
     assert history(belt, "top") == history(found, "top")
+
+
+def test_a_block_whose_corner_sinks_into_a_shaken_floor_while_it_is_drawn_up():
+    """The force that a contact would have depends on the time, and on friction that would begin with it."""
+    law = Baumgarte(a0=100, a1=2, a2=1e6)
+    options = {
+        "start": {"z": 0.3, "z_dot": -2.0, "angle": 0.1, "x_dot": 1.0},
+        "inputs": {"press": -25.0},
+        "parameters": {"f": 0.02, "w": 20.0},
+    }
+    by = [*states(block(True)), "press", "push", "m", "a", "h", "f", "w"]
+    found = assert_is_the_derivative(block(True), law, 0.25, by, step=1e-5, **options)
+    assert history(found, "left")[:3] == [("Free", "Ballistic"), ("Ballistic", "Contact"), ("Contact", "Ballistic")]
+    assert np.abs(found.saltations[1][2] - np.eye(6)).max() > 1e-3
 
 
 def test_fixed_steps_give_the_same_derivatives():
@@ -331,10 +345,9 @@ def test_only_a_landing_deflects_and_areas_shrink_by_the_damping_while_it_lasts(
 def test_where_a_ball_turns_back_inside_the_floor_areas_change_by_the_ratio_of_accelerations():
     """Ballistic → Contact where the rate passes zero below the floor: det S = a⁺/a⁻; Liouville holds through it."""
     law = Baumgarte(a0=100, a1=200, a2=0)
-    found = assert_is_the_derivative(plucked(), law, 0.62, ["z", "z_dot", "s", "w", "g"], bound=1e-7)
-    result, logs = found.result, 0.0
-    turns = 0
-    whole = sensitivity(plucked(), law, until=0.62, method=EXACT)
+    found = assert_is_the_derivative(plucked(), law, 0.46, ["z", "z_dot", "s", "w", "g"], bound=1e-7)
+    result, logs, turns = found.result, 0.0, 0
+    whole = sensitivity(plucked(), law, until=0.46, method=EXACT)
     for event, (_, _, S) in zip(result.events, whole.saltations, strict=True):
         z, t = result["z"][event.row], event.time
         if (event.before, event.after) == ("Ballistic", "Contact") and z < -1e-6:
@@ -343,8 +356,8 @@ def test_where_a_ball_turns_back_inside_the_floor_areas_change_by_the_ratio_of_a
             turns += 1
         logs += np.log(np.abs(np.linalg.det(S)))
     assert turns >= 1
-    closes, opens = result.touchdowns("floor"), [*result.liftoffs("floor"), 0.62]
-    contact = sum(off - on for on, off in zip(closes, opens, strict=False))
+    closes, opens = result.touchdowns("floor"), [*result.liftoffs("floor"), 0.46]
+    contact = sum(off - on for on, off in zip(closes, opens, strict=True))
     assert np.log(np.abs(np.linalg.det(whole.matrix))) == pytest.approx(-200 * contact + logs, rel=1e-6)
 
 
@@ -375,7 +388,7 @@ def test_what_just_reaches_an_edge_has_no_derivative():
 
 
 def test_a_pass_that_grazes_without_a_push_has_a_derivative():
-    found = sensitivity(bump(), LAW, until=8.0, start={"z": 1 - 1e-13})
+    found = sensitivity(bump(), LAW, until=8.0, start={"z": 1 - 1e-13}, method=EXACT)
     assert found.result.events
     np.testing.assert_allclose(found.matrix, np.block([[np.eye(2), 8 * np.eye(2)], [np.zeros((2, 2)), np.eye(2)]]))
 

@@ -1,8 +1,9 @@
 """impinge: robots that touch things.
 
-Describe a mechanism and its possible contacts once; simulate it with any contact law.
+Describe a mechanism and its possible contacts once; simulate it with any contact law; linearize it with its
+contacts closed.
 
-    from impinge import Baumgarte, ModelBuilder, simulate
+    from impinge import Baumgarte, ModelBuilder, linearize, simulate
 
 Names are loaded when they are first used, so that ``import impinge`` costs nothing.
 """
@@ -14,7 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from impinge import robots
-    from impinge.analysis import Equilibrium, LinearModel, Point, equilibrium, linearize
+    from impinge.analysis import (
+        Equilibrium,
+        LinearModel,
+        Orbit,
+        Point,
+        Sensitivity,
+        bode,
+        equilibrium,
+        linearize,
+        margins,
+        nyquist,
+        periodic_orbit,
+        poles_and_zeros,
+        root_locus,
+        sampled,
+        sensitivity,
+    )
     from impinge.contact import Baumgarte, Law
     from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
     from impinge.model import Model, ModelBuilder
@@ -23,7 +40,23 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "impinge.analysis": ("Equilibrium", "LinearModel", "Point", "equilibrium", "linearize"),
+    "impinge.analysis": (
+        "Equilibrium",
+        "LinearModel",
+        "Orbit",
+        "Point",
+        "Sensitivity",
+        "bode",
+        "equilibrium",
+        "linearize",
+        "margins",
+        "nyquist",
+        "periodic_orbit",
+        "poles_and_zeros",
+        "root_locus",
+        "sampled",
+        "sensitivity",
+    ),
     "impinge.contact": ("Baumgarte", "Law"),
     "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
     "impinge.model": ("Model", "ModelBuilder"),
@@ -46,12 +79,22 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "ModelError",
+    "Orbit",
     "Point",
     "Result",
+    "Sensitivity",
     "StartError",
+    "bode",
     "equilibrium",
     "linearize",
+    "margins",
+    "nyquist",
+    "periodic_orbit",
+    "poles_and_zeros",
     "robots",
+    "root_locus",
+    "sampled",
+    "sensitivity",
     "simulate",
 ]
 

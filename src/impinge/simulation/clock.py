@@ -77,4 +77,6 @@ class Clock:
 
     def next(self, tick: int) -> int:
         """Return the next base tick after this one at which any period has a tick."""
+        if len(self._all) == 1:
+            return tick + 1
         return min((tick // n + 1) * n for n in self.multiples)

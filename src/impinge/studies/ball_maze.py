@@ -37,7 +37,9 @@ def _run(p: Mapping[str, Any], law: Law | None, progress: Progress | None) -> Ou
     )
     plant = {"J_m": p["J_m"], "m_b": p["m_b"]}
     check_stable(ring_models(model, plant), ball, turn)
-    result = simulate_maze(model, chosen, ball, turn, p, plant, p["offset"], progress)
+    share = 1 / 28 if p["robustness"] else 1.0
+    first = None if progress is None else (lambda t: progress(share * t))
+    result = simulate_maze(model, chosen, ball, turn, p, plant, p["offset"], first)
     metrics = {
         **_linear_metrics(model, chosen, ball, turn, plant, p["period"]),
         **_metrics(result),
@@ -55,6 +57,7 @@ def simulate_maze(
     plant: Mapping[str, float],
     offset: float,
     progress: Progress | None = None,
+    sample: float = 0.01,
 ) -> Result:
     """Run the maze under its controller; ``p`` are the study's parameters, ``plant`` the model's."""
     from impinge.control import MazeController, Turns
@@ -70,7 +73,7 @@ def simulate_maze(
         start={"q2": offset, "q3": p["height"]},
         parameters=plant,
         controller=MazeController(ball, turn, radii, period=p["period"], limit=p["limit"], turns=turns),
-        sample=0.01,
+        sample=sample,
         progress=progress,
     )
 
@@ -176,12 +179,12 @@ def _robustness(
     table = []
     for inertia, mass, offset in itertools.product((0.8, 1.0, 1.2), (0.8, 1.0, 1.2), (-2e-3, 0.0, 2e-3)):
         plant = {"J_m": inertia * p["J_m"], "m_b": mass * p["m_b"]}
-        result = simulate_maze(model, law, ball, turn, p, plant, offset)
+        result = simulate_maze(model, law, ball, turn, p, plant, offset, sample=1.0)
         found = _metrics(result)
         kept = ("center_reached", "contact_sequence", "duration", "max_penetration", "min_force_in_contact")
         table.append({"J_m": inertia, "m_b": mass, "offset_mm": 1000 * offset, **{key: found[key] for key in kept}})
         if progress is not None:
-            progress(p["until"] * len(table) / 27)
+            progress(p["until"] * (1 + len(table)) / 28)
     return table
 
 

@@ -71,7 +71,10 @@ def _run(figure: Any, r: Result) -> None:
 
     axes = figure.subplots(5, 1, sharex=True)
     axes[0].plot(r.t, r["q1"], color="C0")
-    axes[0].set_ylabel("maze angle\n[rad]")
+    axes[0].set_ylabel("maze angle q₁\n[rad]")
+    roll = axes[0].twinx()
+    roll.plot(r.t, r["q4"], color="C5", lw=1, ls="--")
+    roll.set_ylabel("ball angle q₄\n[rad], dashed")
     axes[1].plot(r.t, 1000 * r["q2"], color="C1")
     axes[1].set_ylabel("ball x\n[mm]")
     axes[2].plot(r.t, 1000 * r["q3"], color="C2")
@@ -90,7 +93,7 @@ def _run(figure: Any, r: Result) -> None:
             axes[4].plot(r.touchdowns(ring)[:1], [peak], "^", color=color, ms=4)
     axes[4].set_yscale("log")
     axes[4].set_ylabel("contact force\n[N], ▲ peak")
-    axes[4].legend(fontsize="small", ncols=5)
+    axes[4].legend(fontsize="small", ncols=5, loc="center right")
     axes[4].set_xlabel("time [s]")
     for axis in axes:
         axis.grid(alpha=0.3)
