@@ -111,7 +111,7 @@ def impinge_answer(angles: dict[str, float]) -> Any:
     return impinge.linearize(b.build(), at=angles, mode=(), form="reduced")
 
 
-def test_drake_refuses_to_linearize_a_closed_loop_and_impinge_answers() -> None:
+def test_drake_refuses_to_linearize_a_closed_loop_in_continuous_time_and_impinge_answers() -> None:
     angles = pose(rest())
     exact = frequency(rest())
 

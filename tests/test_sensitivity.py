@@ -366,8 +366,8 @@ def test_where_a_ball_turns_back_inside_the_floor_areas_change_by_the_ratio_of_a
 
 def test_contacts_that_act_on_each_other_and_land_together_have_no_derivative_by_the_tilt():
     text = (
-        r"sensitivity of model 'block': expected contacts that act on each other to change one after another, "
-        r"got left, right at once, at t = 0\.2019\d* s\. There is no derivative there"
+        r"sensitivity of model 'block': expected guards that fall one after another, got those of left, right at once, "
+        r"at t = 0\.2019\d* s\. Which is first decides what follows, so there is no derivative: start a little beside"
     )
     with pytest.raises(InputError, match=text):
         sensitivity(block(), LAW, until=0.3, start={"z": 0.3})

@@ -161,9 +161,9 @@ class Variation:
         if not apart or len(falls) != len(changed) or len(own) != len(changed):
             raise InputError(
                 who,
-                "contacts that act on each other to change one after another",
-                f"{names} at once, at t = {at.time:.9g} s",
-                "There is no derivative there: which is first decides what follows. Start a little beside it.",
+                "guards that fall one after another",
+                f"those of {names} at once, at t = {at.time:.9g} s",
+                "Which is first decides what follows, so there is no derivative: start a little beside it.",
             )
         return [_Jump([c], sizes[c], *own[c]) for c in changed]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,12 @@ def _print(report: Report) -> None:
     print("metrics")
     width = max(map(len, summary["metrics"]), default=0)
     for key, value in summary["metrics"].items():
-        print(f"  {key:{width}}  {_short(value)}")
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            print(f"  {key}")
+            for line in _table(value):
+                print(f"    {line}")
+        else:
+            print(f"  {key:{width}}  {_short(value)}")
     if summary["claims"]:
         print("claims")
     for claim in summary["claims"]:
@@ -59,11 +64,20 @@ def _print(report: Report) -> None:
     print(f"wall time   {summary['wall_time_s']:.3g} s")
 
 
-def _short(value: Any) -> str:
-    """Return a value for reading: seven digits, long lists cut."""
+def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return rows of the same keys as lines with a head."""
+    cells = [list(rows[0]), *([_short(value, 4, 12) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+
+
+def _short(value: Any, digits: int = 7, most: int = 6) -> str:
+    """Return a value for reading: few digits, long lists cut."""
     if isinstance(value, float):
-        return f"{value:.7g}"
+        return f"{value:.{digits}g}"
     if isinstance(value, (list, tuple)):
-        shown = ", ".join(_short(item) for item in value[:6])
-        return f"[{shown}{', …' if len(value) > 6 else ''}]" + (f" ({len(value)})" if len(value) > 6 else "")
-    return str(value)
+        shown = ", ".join(_short(item, digits, most) for item in value[:most])
+        return f"[{shown}{', …' if len(value) > most else ''}]" + (f" ({len(value)})" if len(value) > most else "")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_short(item, digits, most)}" for key, item in value.items())
+    return "none" if value is None else str(value)

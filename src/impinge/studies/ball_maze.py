@@ -110,13 +110,19 @@ def _linear_metrics(
         ],
         "margins": [
             {
-                name: {"gain_up": m.gain_up, "gain_down": m.gain_down, "phase_deg": m.phase, "delay_s": m.delay}
-                for name, m in (
-                    ("ball", margins(loops.ball_loop(linear, ball))),
-                    ("turn", margins(loops.turn_loop(linear, ball, turn))),
-                )
+                "ring": ring,
+                "loop": name,
+                "gain_up": found.gain_up,
+                "gain_down": found.gain_down,
+                "phase_deg": found.phase,
+                "delay_s": found.delay,
             }
-            for linear in reduced
+            for ring, linear in zip(_RINGS, reduced, strict=True)
+            for name, loop in (
+                ("ball", loops.ball_loop(linear, ball)),
+                ("turn", loops.turn_loop(linear, ball, turn)),
+            )
+            for found in (margins(loop),)
         ],
     }
 
