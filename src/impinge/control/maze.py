@@ -59,7 +59,7 @@ class MazeController:
         turn: Lead,
         radii: Sequence[float],
         period: float = 0.005,
-        limit: float = 0.2,
+        limit: float = 0.1,
         turns: Turns | None = None,
     ) -> None:
         self.period, self.limit = period, limit

@@ -185,9 +185,16 @@ def _robustness(
     table = []
     for inertia, mass, offset in itertools.product((0.8, 1.0, 1.2), (0.8, 1.0, 1.2), (-2e-3, 0.0, 2e-3)):
         plant = {"J_m": inertia * p["J_m"], "m_b": mass * p["m_b"]}
-        result = simulate_maze(model, law, ball, turn, p, plant, offset, sample=1.0)
+        result = simulate_maze(model, law, ball, turn, p, plant, offset, sample=0.02)
         found = _metrics(result)
-        kept = ("center_reached", "contact_sequence", "duration", "max_penetration", "min_force_in_contact")
+        kept = (
+            "center_reached",
+            "contact_sequence",
+            "duration",
+            "max_penetration",
+            "min_force_in_contact",
+            "friction_needed",
+        )
         table.append({"J_m": inertia, "m_b": mass, "offset_mm": 1000 * offset, **{key: found[key] for key in kept}})
         if progress is not None:
             progress(p["until"] * (1 + len(table)) / 28)
@@ -327,7 +334,7 @@ study = Study(
         Parameter("turn_pole", 10.0, "rad/s", "second compensator: pole at −turn_pole"),
         Parameter("turn_gain", 0.0, "N·m/rad", "second compensator: gain, 0 for the root locus's", minimum=0),
         Parameter("period", 0.004, "s", "of the controller", minimum=0, above=True),
-        Parameter("limit", 0.2, "N·m", "largest torque", minimum=0, above=True),
+        Parameter("limit", 0.1, "N·m", "largest torque", minimum=0, above=True),
         Parameter("first_turn", 10.0, "s", "when the first turn begins", minimum=0),
         Parameter("wait", 5.0, "s", "from a landing to the next turn", minimum=0),
         Parameter("rate", 0.2, "rad/s", "of turning", minimum=0, above=True),
