@@ -366,7 +366,7 @@ SMOOTH = {
 MECHANISMS = {**SMOOTH, "coupled cranks": crank_points(), "beam": beam_points()}
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)  # a smaller counterexample would not tell more
 FEW = settings(max_examples=8, deadline=None, phases=PHASES)
-MANY = settings(max_examples=200, deadline=None, phases=PHASES)
+MANY = settings(max_examples=100, deadline=None, phases=PHASES)
 
 
 @pytest.mark.parametrize("mechanism", SMOOTH)
@@ -491,7 +491,7 @@ def test_differences_of_runs_are_what_the_reduced_model_says(mechanism, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", RUNS)
-@settings(max_examples=60, deadline=None, phases=PHASES)
+@settings(max_examples=30, deadline=None, phases=PHASES)
 @given(data=st.data())
 def test_differences_of_runs_are_what_the_reduced_model_says_at_many_points(mechanism, data):
     check_runs(data.draw(RUNS[mechanism]))

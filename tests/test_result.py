@@ -690,3 +690,15 @@ def test_the_certificate_of_a_failed_run_is_saved_as_valid_json(tmp_path):
 
     folder = simulate(nowhere(), until=1.0).save(tmp_path)
     json.loads((folder / "certificate.json").read_text(), parse_constant=refuse)
+
+
+def test_a_run_that_records_too_much_stops_with_what_it_has(monkeypatch):
+    from impinge import Baumgarte, robots, simulate
+    from impinge.simulation import run
+
+    monkeypatch.setattr(run, "_MOST_BYTES", 10_000)
+    result = simulate(robots.ball(), Baumgarte(), until=10.0, sample=1e-4)
+    assert not result.ok
+    assert "the record fills" in result.reason
+    assert "give a sample spacing" in result.reason
+    assert 0 < result.t[-1] < 10.0

@@ -42,6 +42,7 @@ _DEFAULT_SAMPLES = 500
 _DEFAULT_STEPS = 50  # at least, unless the method says otherwise
 _ROOM = 2048  # rows and steps of a log at first
 _REFRESH = 0.05  # s between two calls of `progress`
+_MOST_BYTES = 2**31  # of one table of the log
 _BUDGET = 20_000  # steps between two looks at the progress bar and at the keyboard
 
 
@@ -221,6 +222,12 @@ class _Run:
                 self.progress(float(self.w.time[TIME]))
                 self.due = perf_counter() + _REFRESH
             if status == engine.FULL:
+                if max(table.nbytes for table in self.log) > _MOST_BYTES:
+                    t = float(self.w.time[TIME])
+                    return (
+                        f"at t = {t:g} s the record fills {_MOST_BYTES / 2**30:g} GB: give a sample spacing, or check "
+                        "whether the motion runs away"
+                    )
                 self._grow(self.log.rows.shape[0])
             elif status != engine.PAUSED:
                 return self._failure(status)
