@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from impinge.analysis.point import Point, closed_rows, in_mode, mode_indices, named, point_of, row_names
 from impinge.contact import Baumgarte
-from impinge.errors import StartError
+from impinge.errors import StartError, unknown_name
 from impinge.model import Model
 from impinge.simulation.plant import FORCE, VALUE
 
 FloatArray = NDArray[np.float64]
 
 _ITERATIONS = 100
-_BALANCED = 1e-9  # of the largest force in it, a force balance is met
+_BALANCED = 1e-9  # of the forces in it, a balance is met
 _CLOSED = 1e-12  # m or rad: a closed row is met
-# A metre or radian of change counts as much as so many times the largest force: the pose stays where it can.
-_CHEAP = 1e6
+_STRIDE = 1.0  # m or rad: no step is longer, so that the rest state is one nearby
+_MOVED = 1e-3  # m or rad: what forces change by over this way counts as their size too
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def equilibrium(
         model: what rests.
         mode: the contacts that are closed; they stick where they have sliding directions.
         near: coordinates to start from, by name; the rest as in the model.
-        inputs: values of inputs that are given; the others are found, as small a change as will do.
+        inputs: values of inputs that are given; the others are found, changed only where contacts do not do it.
         parameters: parameters that differ from the model's.
         time: the instant, for models that depend on it.
 
@@ -82,6 +82,13 @@ def equilibrium(
     """
     who = f"equilibrium of model '{model.name}'"
     closed = mode_indices(model, who, mode)
+    coordinates, actuated = [x.name for x in model.coordinates], [x.name for x in model.inputs]
+    for name in near or {}:
+        if name not in coordinates + actuated:
+            raise unknown_name(who, "coordinate or input", name, coordinates + actuated)
+    for name in inputs or {}:
+        if name not in actuated:
+            raise unknown_name(who, "input", name, actuated)
     start = point_of(model, {**(near or {}), **(inputs or {})}, parameters)
     free = [k for k, x in enumerate(model.inputs) if x.name not in (inputs or {})]
     q, u = _newton(model, who, closed, start, free, time)
@@ -97,8 +104,8 @@ def equilibrium(
         time,
         model=model.name,
         mode=tuple(model.contacts[c] for c in closed),
-        pose=named([x.name for x in model.coordinates], q),
-        inputs=named([x.name for x in model.inputs], u),
+        pose=named(coordinates, q),
+        inputs=named(actuated, u),
         forces={names[i][1]: float(w.rows[FORCE, i]) for i in rows},
         gaps=named(model.contacts, gaps),
     )
@@ -107,53 +114,76 @@ def equilibrium(
 def _newton(
     model: Model, who: str, closed: Sequence[int], start: Point, free: Sequence[int], time: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Solve balance of forces and closed rows for q, the free inputs and the forces: smallest steps, halved if need be.
-
-    Redundant rows leave forces open and symmetry leaves coordinates open; the smallest step decides.
-    """
+    """Solve balance of forces and closed rows for q, the free inputs and the forces, in steps halved if need be."""
     s, e = model.symbols, model.equations
     rows = closed_rows(model, closed)
-    slips = model.row_slices[2].start
-    held = [i for i in rows if i < slips]
-    force = ca.SX.sym("force", len(rows))
+    held = [i for i in rows if i < model.row_slices[2].start]
+    force, still = ca.SX.sym("force", len(rows)), ca.SX.zeros(s.v.shape[0])
     A = e.A[rows, :] if rows else ca.SX(0, s.q.shape[0])
-    balance = e.bias + e.damping - e.applied - A.T @ force
-    residual = ca.substitute(ca.vertcat(balance, e.g[held, 0] if held else ca.SX(0, 1)), s.v, ca.SX.zeros(s.v.shape[0]))
-    unknowns = ca.vertcat(s.q, s.u[list(free), 0] if free else ca.SX(0, 1), force)
-    weight = ca.substitute(e.bias - e.applied, s.v, ca.SX.zeros(s.v.shape[0]))
-    system = ca.Function("rest", [s.q, s.u, force, s.t, s.p], [residual, ca.jacobian(residual, unknowns), weight])
-    nq, nu, nb = s.q.shape[0], len(free), s.v.shape[0]
-    p = model.parameter_vector(start.parameters)
+    carried = A.T @ force
+    load = ca.substitute(e.bias + e.damping - e.applied, s.v, still)
+    residual = ca.vertcat(load - carried, e.g[held, 0] if held else ca.SX(0, 1))
+    blocks = (force, s.u[list(free), 0] if free else ca.SX(0, 1), s.q)
+    # The size of each balance: the forces in it, and those that the heaviest load could bring there.
+    forces = ca.fabs(load) + ca.fabs(A.T) @ (ca.fabs(force) + ca.norm_inf(load))
+    outputs = [residual, forces, *(ca.jacobian(residual, x) for x in blocks)]
+    system = ca.Function("rest", [s.q, s.u, force, s.t, s.p], outputs)
+    nb, p = s.v.shape[0], model.parameter_vector(start.parameters)
     q, u, x = start.q.copy(), start.u.copy(), np.zeros(len(rows))
 
-    def at(q: FloatArray, u: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        r, J, b = (np.array(part) for part in system(q, u, x, time, p))
-        size = max(1e-9, float(np.abs(b).max()), float(np.abs(x).max(initial=0.0)))
-        return r.ravel(), J, size
+    def at(q: FloatArray, u: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+        r, size, *jacobians = (np.array(part) for part in system(q, u, x, time, p))
+        size = size.ravel() + _MOVED * np.abs(jacobians[-1][:nb]).sum(axis=1)
+        size = np.maximum(size, 1e-14 * size.max()) if size.any() else np.ones(nb)
+        return r.ravel(), np.concatenate([size, np.ones(len(held))]), jacobians
 
-    r, J, size = at(q, u, x)
+    r, size, jacobians = at(q, u, x)
+    limit = np.concatenate([np.full(nb, _BALANCED), np.full(len(held), _CLOSED)])
     for _ in range(_ITERATIONS):
-        scale = np.concatenate([np.full(nb, 1.0 / size), np.ones(len(held))])
-        if np.abs(r[:nb]).max(initial=0.0) <= _BALANCED * size and np.abs(r[nb:]).max(initial=0.0) <= _CLOSED:
+        if (np.abs(r) <= limit * size).all():
             return q, u
-        cheap = np.concatenate([np.ones(nq), np.full(nu + len(rows), _CHEAP * size)])
-        step = cheap * np.linalg.lstsq(scale[:, None] * J * cheap, -scale * r, rcond=1e-12)[0]
-        worst = np.linalg.norm(scale * r)
+        worst = np.linalg.norm(r / size)
+        dx, du, dq = _smallest_step([J / size[:, None] for J in jacobians], r / size)
+        short = min(1.0, _STRIDE / max(float(np.abs(dq).max()), 1e-300))
+        dx, du, dq = short * dx, short * du, short * dq
         for _ in range(30):
-            trial = q + step[:nq], u.copy(), x + step[nq + nu :]
-            trial[1][list(free)] += step[nq : nq + nu]
-            r, J, new_size = at(*trial)
-            if np.isfinite(r).all() and np.linalg.norm(scale * r) <= (1 - 1e-4) * worst:
+            moved = u.copy()
+            moved[list(free)] += du
+            trial = q + dq, moved, x + dx
+            r, new_size, jacobians = at(*trial)
+            if np.isfinite(r).all() and np.linalg.norm(r / size) <= (1 - 1e-4) * worst:
                 break
-            step = step / 2
+            dx, du, dq = dx / 2, du / 2, dq / 2
         else:
             break
         (q, u, x), size = trial, new_size
-    r, _, size = at(q, u, x)
+    r, size, _ = at(q, u, x)
     raise _stuck(model, who, r, size, held)
 
 
-def _stuck(model: Model, who: str, r: FloatArray, size: float, held: Sequence[int]) -> StartError:
+def _smallest_step(jacobians: Sequence[FloatArray], r: FloatArray) -> list[FloatArray]:
+    """Return changes with Σ J δ = −r in the least-squares sense: of the last as little as will do, then of the others.
+
+    The pose stays where it can, inputs as they are if forces of constraints and contacts do it.
+    """
+    project = np.eye(r.size)
+    projected = []
+    for J in jacobians:
+        P = project @ J
+        U, sizes, Vt = np.linalg.svd(P, full_matrices=False)
+        kept = sizes > 1e-10 * np.linalg.norm(J)  # what projection leaves of the rest is rounding
+        inverse = (Vt[kept].T / sizes[kept]) @ U[:, kept].T
+        projected.append((inverse, project))
+        project = project - P @ inverse @ project
+    steps: list[FloatArray] = []
+    for J, (inverse, before) in zip(reversed(jacobians), reversed(projected), strict=True):
+        step = -inverse @ (before @ r)
+        steps.append(step)
+        r = r + J @ step
+    return steps[::-1]
+
+
+def _stuck(model: Model, who: str, r: FloatArray, size: FloatArray, held: Sequence[int]) -> StartError:
     nb = len(model.coordinates)
     units = [x.unit for x in (*model.constraints, *model.gaps)]
     for k, i in enumerate(held):
@@ -165,7 +195,7 @@ def _stuck(model: Model, who: str, r: FloatArray, size: float, held: Sequence[in
                 f"{r[nb + k]:.6g} {units[i]} at best",
                 "It cannot be met beside the others: check the mode, or start nearer with `near`.",
             )
-    k = int(np.argmax(np.abs(r[:nb])))
+    k = int(np.argmax(np.abs(r[:nb] / size[:nb])))
     return StartError(
         who,
         f"forces along '{model.coordinates[k].name}' in balance",

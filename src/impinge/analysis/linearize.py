@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -47,7 +47,8 @@ def linearize(
         mode: the contacts that are closed. They stick where they have sliding directions.
         inputs: names; all inputs by default.
         outputs: names of any signal that a result has: outputs, coordinates, velocities, gaps (``gap_…``),
-            slips, forces (``force_…``, ``friction_…``). By default the model's outputs, or its coordinates.
+            slips, forces (``force_…``, ``friction_…``). By default the model's outputs, or if it declares none
+            its coordinates and velocities.
         form: ``"reduced"`` to the constraint manifold, in the fewest coordinates; or ``"stabilized"``, in all
             of them, with the poles by which closed rows return to zero.
         law: how closed contacts return to zero, for the stabilized form.
@@ -67,6 +68,7 @@ def linearize(
         8.954
     """
     who = f"linear model of '{model.name}'"
+    inputs, outputs = ([names] if isinstance(names, str) else names for names in (inputs, outputs))
     if form not in _FORMS:
         raise unknown_name(who, "form", str(form), _FORMS)
     point = point_of(model, at, parameters)
@@ -77,10 +79,12 @@ def linearize(
     differentiate(Struct(plant), Struct(w), Struct(d), point.time, w.y)
     rows = closed_rows(model, closed)
     table = _signals(model, plant, w, d, rows, point.time)
-    names = list(outputs) if outputs is not None else [x.name for x in model.outputs or model.coordinates]
-    for name in names:
-        if name not in table:
-            raise unknown_name(who, "output", name, table)
+    states = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
+    names = list(outputs) if outputs is not None else [x.name for x in model.outputs] or states
+    _check_names(who, "output", names, table)
+    if not chosen and len(names) == 1:
+        remedy = "Ask for another output too: python-control has no system without inputs that has only one."
+        raise InputError(who, "an input, or two outputs", f"no input and output '{names[0]}'", remedy)
 
     nq, nv, nu = plant.nq, plant.nv, plant.nu
     nx = nq + nv
@@ -89,7 +93,6 @@ def linearize(
     A[nq:] = d.a[:, :nx]
     B = np.vstack([np.zeros((nq, nu)), d.a[:, nx : nx + nu]])
     CD = np.array([table[name][0] for name in names]).reshape(len(names), nx + nu)
-    states = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
     units = [x.unit for x in model.coordinates] + [f"{x.unit}/s" for x in model.coordinates]
     T, kept, poles = np.eye(nx), list(range(nx)), _constraint_poles(plant, w, d, rows)
     if form == "reduced":
@@ -114,12 +117,18 @@ def linearize(
 
 def _columns(model: Model, who: str, inputs: Sequence[str] | None) -> list[int]:
     known = [x.name for x in model.inputs]
-    for name in inputs or ():
-        if name not in known:
-            raise unknown_name(who, "input", name, known)
+    _check_names(who, "input", inputs or (), known)
     if inputs is not None and not list(inputs):
         raise InputError(who, "at least one input", "none", "Leave `inputs` out to have them all.")
     return [known.index(name) for name in inputs] if inputs is not None else list(range(len(known)))
+
+
+def _check_names(who: str, kind: str, names: Sequence[str], known: Iterable[str]) -> None:
+    for k, name in enumerate(names):
+        if name not in known:
+            raise unknown_name(who, kind, name, known)
+        if name in names[:k]:
+            raise InputError(who, f"every {kind} once", f"'{name}' twice", "Name it once.")
 
 
 def _block(d: Tangent, name: str, model: Model) -> FloatArray:

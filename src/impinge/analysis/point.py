@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Struct
 from impinge.contact.law import Law
-from impinge.errors import StartError, unknown_name
+from impinge.errors import InputError, StartError, unknown_name
 from impinge.model import Model
 from impinge.simulation.check import START_TOLERANCE, check_inertia, laws_of
 from impinge.simulation.dynamics import evaluate
@@ -21,6 +21,8 @@ from impinge.simulation.run import plant_of
 
 FloatArray = NDArray[np.float64]
 
+# A row whose value and rate are below this is met.
+_ON = 1e-13
 # A closed contact whose force is above this (N) does not pull.
 _PULLS = -1e-9
 
@@ -45,6 +47,15 @@ class Point:
 def point_of(model: Model, at: Mapping[str, float] | Point | None, parameters: Mapping[str, float] | None) -> Point:
     """Return a point from values by name: coordinates, velocities (``x_dot``) and inputs; the rest as in the model."""
     if isinstance(at, Point):
+        sizes = len(model.coordinates), len(model.coordinates), len(model.inputs)
+        if (at.q.size, at.v.size, at.u.size) != sizes or getattr(at, "model", model.name) != model.name:
+            raise InputError(
+                f"point of model '{model.name}'",
+                f"a point of this model ({sizes[0]} coordinates, {sizes[2]} inputs)",
+                f"one of {at.q.size} coordinates, {at.u.size} inputs"
+                + (f" of model '{at.model}'" if hasattr(at, "model") else ""),
+                "Pass the point, or the equilibrium, that belongs to this model.",
+            )
         return at
     states = [name for c in model.coordinates for name in (c.name, f"{c.name}_dot")]
     inputs = [x.name for x in model.inputs]
@@ -88,7 +99,7 @@ def in_mode(
     stabilization: tuple[float, float],
     who: str,
 ) -> tuple[Plant, Workspace]:
-    """Return plant and workspace with the mode's contacts closed at a point, evaluated there.
+    """Return plant and workspace with the mode's contacts closed at a point, moved onto them and evaluated there.
 
     Raises:
         StartError: if the point is not on a closed constraint, or the mode cannot hold there.
@@ -107,7 +118,33 @@ def in_mode(
     w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
     evaluate(*packed, point.time, w.y, derivative)
     _check(model, plant, w, closed, who)
+    _project(model, point, closed, w)
+    evaluate(*packed, point.time, w.y, derivative)
+    w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
+    evaluate(*packed, point.time, w.y, derivative)
     return plant, w
+
+
+def _project(model: Model, point: Point, closed: Sequence[int], w: Workspace) -> None:
+    """Move a state that is almost on the closed rows onto them: what is redundant on them is not beside them."""
+    (q, v), p, rows = (point.q, point.v), model.parameter_vector(point.parameters), closed_rows(model, closed)
+    held = [i for i in rows if i < model.row_slices[2].start]
+    for _ in range(3):
+        terms = model.terms_at(q, v, point.time, point.u, p)
+        value = np.concatenate([terms["h"], terms["gap"]])[held]
+        rate = np.concatenate([terms["h_dot"], terms["gap_dot"], terms["slip_dot"]])[rows]
+        if max(np.abs(value).max(initial=0.0), np.abs(rate).max(initial=0.0)) <= _ON:
+            break
+        A = np.vstack([terms["H"], terms["J"], terms["T"]])
+        q, v = q - _inverse(A[held]) @ value, v - _inverse(A[rows]) @ rate
+    w.y[: q.size + v.size] = np.concatenate([q, v])
+
+
+def _inverse(A: FloatArray) -> FloatArray:
+    """Return the pseudo-inverse, with directions taken as redundant that the tolerance of a point may open."""
+    size = np.linalg.norm(A, axis=1, keepdims=True)
+    scaled = A / np.where(size > 0, size, 1.0)
+    return np.asarray(np.linalg.pinv(scaled, rcond=1e-4) / np.where(size > 0, size, 1.0).T)
 
 
 def _check(model: Model, plant: Plant, w: Workspace, closed: Sequence[int], who: str) -> None:

@@ -113,18 +113,18 @@ class Variation:
 
     def jump(self, who: str, at: Instant) -> FloatArray:
         """Carry the variations through an instant into the modes behind it, and return the saltation matrix."""
-        jumps, closing = self._jumps(who, at), self._closing(at)
-        self.derivative(at.time, at.x)
-        values, rates = self.w.rows[VALUE, self.slips].copy(), self.w.rows[RATE, self.slips].copy()
+        closing, before = self._closing(at), self.derivative(at.time, at.x)
+        rates = self.w.rows[RATE, self.slips].copy()
         slips = self.blocks["g"][self.slips] @ self.flow.X[: self.d.nz]
+        for s in closing:
+            self.w.anchor[s] = self.w.rows[VALUE, self.slips.start + s]
         saltation = np.eye(self.nx)
-        for one in jumps:
+        for one in self._jumps(who, at, before, bool(closing)):
             self.flow.X[: self.nx] -= np.outer(one.size, one.shift)
             saltation += np.outer(one.size, one.row)
             for s in closing:
                 if self.model.slips[s][0] in one.contacts:
                     self.flow.X[self.d.nz + s] = slips[s] + rates[s] * one.shift
-                    self.w.anchor[s] = values[s]
         self.w.mode[:] = at.modes_after
         return saltation
 
@@ -133,12 +133,14 @@ class Variation:
         closed, owners = self.plant.closed, [c for c, _ in self.model.slips]
         return [s for s, c in enumerate(owners) if closed[c, at.modes_after[c]] > closed[c, at.modes[c]]]
 
-    def _jumps(self, who: str, at: Instant) -> list[_Jump]:
-        """Return the jumps of ẋ at an instant, each with the shift of the instant at which it happens."""
+    def _jumps(self, who: str, at: Instant, before: FloatArray, closes: bool) -> list[_Jump]:
+        """Return the jumps of ẋ at an instant, each with the shift of the instant at which it happens.
+
+        Where ẋ does not jump the shift does not matter, unless slip begins to count.
+        """
         changed = [int(c) for c in np.flatnonzero(at.modes != at.modes_after)]
-        before = self.derivative(at.time, at.x)
         size, scale = self._after(at, changed) - before, float(np.abs(before).max())
-        if np.abs(size).max() <= _ROUNDING * scale and not self._closing(at):
+        if np.abs(size).max() <= _ROUNDING * scale and not closes:
             return []
         falls = [(c, *self._shift(who, at, c, what, before)) for c, what in self._fallen(at, changed)]
         names = ", ".join(self.model.contacts[c] for c in changed)
@@ -169,12 +171,9 @@ class Variation:
 
     def _after(self, at: Instant, changed: Sequence[int]) -> FloatArray:
         """Return ẋ just before an instant as it would be if only these contacts had changed."""
-        anchors = self.w.anchor.copy()
-        for s in self._closing(at):
-            self.w.anchor[s] = self.w.rows[VALUE, self.slips.start + s]
         self.w.mode[changed] = at.modes_after[changed]
         after = self.derivative(at.time, at.x)
-        self.w.anchor[:], self.w.mode[:] = anchors, at.modes
+        self.w.mode[:] = at.modes
         return after
 
     def _fallen(self, at: Instant, changed: Sequence[int]) -> list[tuple[int, int]]:
@@ -225,7 +224,7 @@ class Variation:
 
         Slip of an open contact would count from where it is: its anchor goes with it.
         """
-        w, mode, anchors = self.w, self.w.mode[c], self.w.anchor.copy()
+        w, mode = self.w, self.w.mode[c]
         follow = np.arange(self.plant.slips[c], self.plant.slips[c + 1])
         if self.plant.closed[c, mode]:
             follow = follow[:0]
@@ -247,7 +246,7 @@ class Variation:
         row = self.d.force[i].copy()
         row[: self.d.nz] += row[self.d.nz + follow] @ self.blocks["g"][rows]
         row[self.d.nz + follow] = 0.0
-        w.anchor[:], w.mode[c] = anchors, mode
+        w.mode[c] = mode
         return row, float(row[: self.nx] @ f) + explicit
 
 

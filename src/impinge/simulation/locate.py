@@ -204,7 +204,8 @@ def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
 def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
     """Move the candidates of guards that fell clearly before θ, and tell whether there are any.
 
-    The polynomials may have put two close roots in the wrong order.
+    The polynomials may have put two close roots in the wrong order. A guard that was located where it falls
+    through −TOUCHING is about there just before: only beyond twice that has it fallen earlier.
     """
     before = theta - resolution(t) / h
     if before <= 0.0:
@@ -213,7 +214,7 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
     found = False
     for c in range(plant.nc):
         for k in range(w.nodes.shape[0]):
-            if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < -TOUCHING and w.candidates[c, k] >= theta:
+            if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < -2.0 * TOUCHING and w.candidates[c, k] >= theta:
                 w.candidates[c, k], w.after[c, k] = 0.5 * before, NONE
                 found = True
     return found
