@@ -1,6 +1,6 @@
 """Symbolic functions as machine code: the right numbers, whatever happens to the disk cache."""
 
-from __future__ import annotations
+from __future__ import importlib
 
 import ctypes
 import itertools
@@ -719,6 +719,22 @@ def test_an_edited_file_of_a_layer_with_hot_loops_makes_all_of_them_stale(loops,
         assert loops.run() == (5.0, 6, 2)
     finally:
         source.write_text(text)
+
+
+def test_a_hot_loop_above_the_simulator_is_stamped_with_the_files_beside_it(tmp_path, monkeypatch):
+    module = importlib.import_module("impinge.compile.jit")
+    stamp = module._text_stamp.__wrapped__
+    monkeypatch.setattr(module, "_PACKAGE", tmp_path / "impinge")
+    inside, outside = tmp_path / "impinge" / "analysis", tmp_path / "mine"
+    before = {}
+    for folder in (inside, outside):
+        folder.mkdir(parents=True)
+        (folder / "loop.py").write_text("a = 1\n")
+        (folder / "callee.py").write_text("b = 1\n")
+        before[folder] = stamp(folder / "loop.py")
+        (folder / "callee.py").write_text("b = 2\n")
+    assert stamp(inside / "loop.py") != before[inside]
+    assert stamp(outside / "loop.py") == before[outside]
 
 
 def test_hot_loops_run_without_a_cache_that_can_be_written(loops, tmp_path):

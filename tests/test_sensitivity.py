@@ -329,6 +329,10 @@ def test_free_flight_is_a_double_integrator():
     np.testing.assert_allclose(found.rate, [-0.4 * G, -G])
 
 
+def test_a_run_shorter_than_the_time_resolution_changes_nothing():
+    np.testing.assert_array_equal(sensitivity(robots.ball(), LAW, until=1e-13).matrix, np.eye(2))
+
+
 def test_an_undamped_landing_turns_like_an_oscillator_after_its_saltation():
     w, height = 10.0, 1.0
     landing, speed = math.sqrt(2 * height / G), -math.sqrt(2 * G * height)
@@ -512,13 +516,13 @@ def test_beyond_the_doubling_the_ball_repeats_every_second_period():
     assert abs(halfway[0] - twice.start["z"]) > 1e-3
 
 
-@pytest.mark.parametrize(("x", "guess"), [(0.5, 6.0), (1.0, 9.0), (2.0, 4.0), (3.0, 9.0)])
-def test_the_orbit_of_van_der_pol_is_found_from_afar(x, guess):
-    orbit = periodic_orbit(van_der_pol(), guess_period=guess, near={"x": x})
+@pytest.mark.parametrize(("x", "speed", "guess"), [(0.3, 0.0, 6.0), (0.5, -2.0, 4.0), (3.0, 2.0, 6.0), (4.0, 0.0, 9.0)])
+def test_the_orbit_of_van_der_pol_is_found_from_afar(x, speed, guess):
+    orbit = periodic_orbit(van_der_pol(), guess_period=guess, near={"x": x, "x_dot": speed})
     assert orbit.period == pytest.approx(6.66328685932313, abs=1e-8)
 
 
-@pytest.mark.parametrize("near", [{"z": 0.1, "z_dot": 0.0}, {"z": 0.05, "z_dot": 0.2}])
+@pytest.mark.parametrize("near", [{"z": 0.15, "z_dot": 0.0}, {"z": 0.05, "z_dot": 0.5}, {"z": 0.0, "z_dot": -0.5}])
 def test_the_orbit_of_a_bouncing_ball_is_found_from_afar(near):
     far, close = (shaken(0.027, x)[0] for x in (near, NEAR))
     assert far.start == pytest.approx(close.start, abs=1e-8)

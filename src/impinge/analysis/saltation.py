@@ -94,10 +94,10 @@ class Variation:
             self.blocks[name] = self.d.out[start : start + n * k].reshape((n, k), order="F")
             start += n * k
 
-    def begin(self, modes: NDArray[np.int64]) -> None:
-        """Start in the modes that the run started in; slip counts from there."""
+    def begin(self, x: FloatArray, modes: NDArray[np.int64]) -> None:
+        """Start in the state and modes that the run started in; slip counts from there."""
         self.w.mode[:] = modes
-        self.derivative(0.0, self.flow.states[0])
+        self.derivative(0.0, x)
         self.w.anchor[:] = self.w.rows[VALUE, self.slips]
         self.flow.X[self.d.nz :] = self.blocks["g"][self.slips] @ self.flow.X[: self.d.nz]
 

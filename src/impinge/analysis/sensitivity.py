@@ -133,7 +133,7 @@ def _through(
     seed = variation.flow.X[: x.shape[1]]
     record, times = np.zeros((1 + len(ends) + len(instants), *seed.shape)), [0.0]
     record[0], first, saltations = seed, 0, []
-    variation.begin(modes[0])
+    variation.begin(x[0], modes[0])
     for events in instants:
         time, row = events[0].time, events[0].row
         # An event ends a step; where its guard falls at the very start of one, the one before.

@@ -2,7 +2,7 @@
 
 numba's own cache looks at the file of the outermost function only, so an edited callee in another
 file goes unnoticed, and a damaged entry is an exception. This one is stamped with the text of all
-layers that hold hot loops and of the function's own file, and it shares the tolerant store of `cache`.
+layers that every hot loop may call and of the function's own folder, and it shares the tolerant store of `cache`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from impinge.compile import cache
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parents[1]
-_HOT_LAYERS = ("compile", "contact", "simulation")  # where hot loops and the constants frozen into them live
+_HOT_LAYERS = ("compile", "contact", "simulation")  # which hot loops anywhere may call or take constants from
 
 
 _announce: list[Callable[[], None]] = []
@@ -44,7 +44,8 @@ def before_compiling(action: Callable[[], None]) -> None:
 def _text_stamp(file: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     layers = (source for layer in _HOT_LAYERS for source in sorted((_PACKAGE / layer).rglob("*.py")))
-    for source in (*layers, file):
+    beside = sorted(file.parent.glob("*.py")) if file.is_relative_to(_PACKAGE) else [file]
+    for source in (*layers, *beside):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 
