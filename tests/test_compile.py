@@ -1,8 +1,9 @@
 """Symbolic functions as machine code: the right numbers, whatever happens to the disk cache."""
 
-from __future__ import importlib
+from __future__ import annotations
 
 import ctypes
+import importlib
 import itertools
 import os
 import pickle

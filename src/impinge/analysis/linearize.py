@@ -17,7 +17,7 @@ from impinge.contact.law import Law
 from impinge.contact.rows import minimum_norm, row_workspace
 from impinge.errors import InputError, unknown_name
 from impinge.model import Model
-from impinge.simulation.plant import FORCE, Plant, Workspace
+from impinge.simulation.plant import Plant, Workspace
 
 FloatArray = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def linearize(
     d = tangent_workspace(model, w.y.size)
     differentiate(Struct(plant), Struct(w), Struct(d), point.time, w.y)
     rows = closed_rows(model, closed)
-    table = _signals(model, plant, w, d, rows, point.time)
+    table = _signals(model, plant, d)
     states = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
     names = list(outputs) if outputs is not None else [x.name for x in model.outputs] or states
     _check_names(who, "output", names, table)
@@ -141,9 +141,7 @@ def _block(d: Tangent, name: str, model: Model) -> FloatArray:
     raise KeyError(name)
 
 
-def _signals(
-    model: Model, plant: Plant, w: Workspace, d: Tangent, rows: Sequence[int], t: float
-) -> dict[str, tuple[FloatArray, str]]:
+def _signals(model: Model, plant: Plant, d: Tangent) -> dict[str, tuple[FloatArray, str]]:
     """Return the derivatives by (q, v, u) and the unit of every signal that may be an output."""
     unit = np.eye(plant.nq + plant.nv + plant.nu)
     table: dict[str, tuple[FloatArray, str]] = {}
@@ -152,42 +150,13 @@ def _signals(
         table[f"{x.name}_dot"] = unit[plant.nq + k], f"{x.unit}/s"
     for k, y in enumerate(model.outputs):
         table[y.name] = _block(d, "y", model)[k], y.unit
-    values, rates, forces = _block(d, "g", model), _block(d, "rate", model), _forces(model, plant, w, d, rows, t)
+    values, rates, forces = _block(d, "g", model), _block(d, "rate", model), d.force[:, : unit.shape[0]]
     units = [x.unit for x in (*model.constraints, *model.gaps)] + [model.gaps[c].unit for c, _ in model.slips]
     for i, (value, force) in enumerate(row_names(model)):
         table[value] = values[i], units[i]
         table[f"{value}_dot"] = rates[i], f"{units[i]}/s"
         table[force] = forces[i], "N"
     return table
-
-
-def _forces(model: Model, plant: Plant, w: Workspace, d: Tangent, rows: Sequence[int], t: float) -> FloatArray:
-    """Return the derivatives of the row forces.
-
-    Where rows are redundant the forces are those of smallest norm, λ = W⁺r. Their share in the null space of
-    W, which `differentiate` leaves out because nothing moves by it, turns with W: (1 − W⁺W) δW W⁺ λ.
-    """
-    forces = d.force[:, : plant.nq + plant.nv + plant.nu].copy()
-    m, nv = d.value.size, plant.nv
-    response = w.out[nv + 4 * m + 3 :]
-    W = response[nv * m : (nv + m) * m].reshape((m, m))[np.ix_(rows, rows)]
-    work, n = row_workspace(m), len(rows)
-    y = np.zeros(n)
-    if n == 0 or minimum_norm(W, n, w.rows[FORCE][rows], y, work) == n:
-        return forces
-
-    def row_accelerations(force: FloatArray) -> FloatArray:
-        a = w.out[:nv] + response[: nv * m].reshape((m, nv)).T @ force
-        q, v = w.y[: plant.nq], w.y[plant.nq : plant.nq + nv]
-        return model.tangent(q, v, t, w.u, plant.parameters, a, force)["G"][:, : forces.shape[1]]
-
-    whole = np.zeros(m)
-    whole[rows] = y
-    change = (row_accelerations(whole) - row_accelerations(np.zeros(m)))[rows]
-    for j in range(forces.shape[1]):
-        minimum_norm(W, n, W @ change[:, j], y, work)
-        forces[rows, j] += change[:, j] - y
-    return forces
 
 
 def _independent(A: FloatArray, weight: FloatArray) -> list[int]:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.analysis.tangent import tangent_workspace
-from impinge.analysis.variation import flow_of, propagate, vary
+from impinge.analysis.tangent import differentiate, tangent_workspace
+from impinge.analysis.variation import flow_of, propagate
 from impinge.compile import Struct, jit
 from impinge.contact.law import EXTENT, GAP, TOUCHING
 from impinge.contact.law import RATE as WATCHES_RATE
@@ -87,7 +87,7 @@ class Variation:
         self.w = workspace(plant, model.dynamics.size)
         self.w.u[:] = u
         self.d = tangent_workspace(model, self.w.y.size)
-        self.flow = flow_of(model, plant, self.w.y.size, steps, states, seed)
+        self.flow = flow_of(plant, self.w.y.size, steps, states, seed)
         self.packed = Struct(plant), Struct(self.w), Struct(self.d), Struct(self.flow)
         self.blocks, start = dict[str, FloatArray](), 0
         for name, (n, k) in model.tangent.outputs.items():
@@ -108,7 +108,7 @@ class Variation:
     def derivative(self, t: float, x: FloatArray) -> FloatArray:
         """Differentiate at a state in the current mode, and return ẋ there."""
         self.flow.y[: self.nx] = x
-        vary(*self.packed, t)
+        differentiate(*self.packed[:3], t, self.flow.y)
         return self.d.derivative[: self.nx].copy()
 
     def jump(self, who: str, at: Instant) -> FloatArray:

@@ -4,6 +4,13 @@ The model's tangent kernel gives E and G, the derivatives of free accelerations 
 fixed row forces, for all modes. What is left of the mode is a solve with the Delassus matrix: closed rows
 must follow the accelerations that their laws prescribe, δλ = W⁺(δtarget − G δz) among them, and
 δa = E δz + M⁻¹Aᵀ δλ.
+
+Rows that are redundant have the smallest forces that do it, λ = W⁺r. Off their surface they may contradict each
+other and leave a residual ρ = r − Wλ. Then (G. H. Golub, V. Pereyra, SIAM J. Numer. Anal. 10, 1973)
+
+    δλ = W⁺(δr − δW λ) + W⁺W⁺ δW ρ + (1 − W⁺W) δW W⁺λ
+
+of which the first term is all there is without redundancy.
 """
 
 from __future__ import annotations
@@ -14,10 +21,21 @@ import numpy as np
 
 from impinge.compile import Matrix, Vector, ask, call, jit
 from impinge.contact.law import NORMAL, TANGENT
-from impinge.contact.rows import row_forces
+from impinge.contact.rows import minimum_norm, row_forces
 from impinge.model import Model
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.plant import FORCE, RATE, VALUE
+
+
+class OtherForces(NamedTuple):
+    """Where the kernel is asked again, at other row forces, to see how W turns."""
+
+    out: Vector
+    a: Vector
+    force: Vector
+    column: Vector
+    solution: Vector
+    second: Vector
 
 
 class Tangent(NamedTuple):
@@ -33,6 +51,7 @@ class Tangent(NamedTuple):
     column: Vector
     solution: Vector
     slopes: Vector
+    other: OtherForces
 
 
 def tangent_workspace(model: Model, size: int) -> Tangent:
@@ -51,7 +70,15 @@ def tangent_workspace(model: Model, size: int) -> Tangent:
         value=np.zeros(m),
         column=np.zeros(m),
         solution=np.zeros(m),
-        slopes=np.zeros((2 * m,)),
+        slopes=np.zeros(2 * m),
+        other=OtherForces(
+            out=np.zeros(kernel.size),
+            a=np.zeros(nv),
+            force=np.zeros(m),
+            column=np.zeros(m),
+            solution=np.zeros(m),
+            second=np.zeros(m),
+        ),
     )
 
 
@@ -85,6 +112,75 @@ def differentiate(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
                 d.a[k, j] += w.out[response + i * nv + k] * d.solution[i]
         for i in range(m):
             d.force[i, j] = d.solution[i]
+    _add_redundant(plant, w, d, t, y)
+
+
+@jit
+def _add_redundant(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
+    """Add the second and third terms of δλ, if closed rows are redundant."""
+    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
+    n, drift, response, solver, other = 0, nv + 2 * m, nv + 4 * m + 3, w.solver, d.other
+    W = w.out[response + nv * m :]
+    for i in range(m):
+        n += w.prescribed[i]
+    if n < 2:
+        return
+    for k in range(n):
+        other.column[k] = w.rows[FORCE, solver.indices[k]]
+    if minimum_norm(solver.A, n, other.column, other.second, solver) == n:
+        return
+    for i in range(m):
+        other.force[i] = 0.0
+        if w.prescribed[i] != 0:
+            other.force[i] = w.value[i] - w.out[drift + i]
+            for j in range(m):
+                other.force[i] -= W[i * m + j] * w.rows[FORCE, j]
+    _turn(plant, w, d, t, y)
+    for j in range(d.nz):
+        _column(d, solver, n, j)
+        minimum_norm(solver.A, n, other.column, other.solution, solver)
+        minimum_norm(solver.A, n, other.solution, other.column, solver)
+        for k in range(n):
+            i = solver.indices[k]
+            d.force[i, j] += other.column[k]
+            for r in range(nv):
+                d.a[r, j] += w.out[response + i * nv + r] * other.column[k]
+    for i in range(m):
+        other.force[i] = 0.0
+    for k in range(n):
+        other.force[solver.indices[k]] = other.second[k]
+    _turn(plant, w, d, t, y)
+    for j in range(d.nz):
+        _column(d, solver, n, j)
+        minimum_norm(solver.A, n, other.column, other.solution, solver)
+        for k in range(n):
+            d.force[solver.indices[k], j] += other.column[k]
+            for r in range(n):
+                d.force[solver.indices[k], j] -= solver.A[k, r] * other.solution[r]
+
+
+@jit
+def _turn(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
+    """Call the tangent kernel with ``d.other.force`` on top of the row forces: G then differs by ∂(W force)/∂z."""
+    nq, nv, m, other = plant.nq, plant.nv, plant.nh + plant.nc + plant.ns, d.other
+    response = nv + 4 * m + 3
+    for k in range(nv):
+        other.a[k] = d.derivative[nq + k]
+        for i in range(m):
+            other.a[k] += w.out[response + i * nv + k] * other.force[i]
+    for i in range(m):
+        other.force[i] += w.rows[FORCE, i]
+    arguments = (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters)
+    call(d.kernel, (*arguments, other.a, other.force, other.out))
+
+
+@jit
+def _column(d: Any, solver: Any, n: int, j: int) -> None:
+    """Write the closed rows of ∂(W force)/∂z_j after `_turn`."""
+    nv, m = d.other.a.size, d.other.force.size
+    for k in range(n):
+        place = nv * d.nz + j * m + solver.indices[k]
+        d.other.column[k] = d.other.out[place] - d.out[place]
 
 
 @jit
