@@ -1,8 +1,8 @@
 """Symbolic functions → machine code, cached. The lowest layer."""
 
-from impinge.compile.jit import ask, call, callback, jit
+from impinge.compile.jit import ask, call, callback, inlined, jit
 from impinge.compile.kernel import Kernel, compile_kernel
-from impinge.compile.struct import Cube, IntegerMatrix, Integers, Matrix, Struct, Vector, struct_type
+from impinge.compile.struct import Cube, IntegerMatrix, Integers, Matrix, Struct, Vector, pack_once, struct_type
 
 __all__ = [
     "Cube",
@@ -16,6 +16,8 @@ __all__ = [
     "call",
     "callback",
     "compile_kernel",
+    "inlined",
     "jit",
+    "pack_once",
     "struct_type",
 ]

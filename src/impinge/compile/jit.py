@@ -95,6 +95,11 @@ def jit(function: F) -> F:
     return cast(F, dispatcher)
 
 
+def inlined(function: F) -> F:
+    """Compile a function as `jit` does, as a part of each of its callers: for small ones that are called often."""
+    return cast(F, numba.njit(nogil=True, error_model="numpy", _nrt=False, inline="always")(function))
+
+
 class Callback:
     """A function with a C signature, compiled when its address is first asked for.
 

@@ -77,6 +77,17 @@ def _pointer(array: NDArray[Any]) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]  # it is a buffer
 
 
+def pack_once(values: Any) -> Any:
+    """Pack a named tuple that never changes and is part of many structs; return it."""
+    _packed[id(values)] = Struct(values)
+    _constant.append(values)  # its identity must stay its own
+    return values
+
+
+_packed: dict[int, Struct] = {}
+_constant: list[Any] = []
+
+
 class Struct:
     """A packed named tuple; keep it alive while its address is in use.
 
@@ -104,7 +115,7 @@ class Struct:
             elif kind is types.float64:
                 words.append(_INTEGER.unpack(_DOUBLE.pack(value))[0])
             elif hasattr(value, "_fields"):
-                nested = Struct(value)
+                nested = _packed.get(id(value)) or Struct(value)
                 self._kept.append(nested)
                 words.append(nested.address)
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import ask, jit
+from impinge.compile import ask, inlined, jit
 from impinge.contact.law import EXTENT, GAP, GUARDS, NORMAL, TANGENT, TOUCHING
 from impinge.contact.law import FORCE as OPEN
 from impinge.simulation.plant import PRESS, RATE, VALUE
@@ -17,16 +17,18 @@ from impinge.simulation.plant import PRESS, RATE, VALUE
 PASSED = "Passed"
 
 
-@jit
+@inlined
 def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
     """Write what a contact in a mode prescribes for its gap and slips into ``w.prescribed`` and ``w.value``."""
     i, m = plant.nh + c, plant.nh + plant.nc
-    if mode == plant.passed[c]:
+    if plant.ne > 0 and mode == plant.passed[c]:
         w.prescribed[i], w.value[i] = OPEN, 0.0
         for s in range(plant.slips[c], plant.slips[c + 1]):
             w.prescribed[m + s], w.value[m + s] = OPEN, 0.0
         return
     w.prescribed[i] = ask(plant.prescribe[c], (mode, NORMAL, gap, rate, plant.gains[c], w.value[i:]))
+    if plant.ns == 0:
+        return
     was_closed = plant.closed[c, w.mode[c]] != 0
     for s in range(plant.slips[c], plant.slips[c + 1]):
         slip = w.rows[VALUE, m + s] - w.anchor[s] if was_closed else 0.0
@@ -34,13 +36,13 @@ def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) ->
         w.prescribed[m + s] = ask(plant.prescribe[c], arguments)
 
 
-@jit
+@inlined
 def guards(plant: Any, c: int, mode: int, gap: float, rate: float, force: float, extent: float, values: Any) -> int:
     """Write a contact's guards: its law's, and behind them the one that watches the end of its surface.
 
     Return what they watch, two bits each.
     """
-    if mode == plant.passed[c]:
+    if plant.ne > 0 and mode == plant.passed[c]:
         for k in range(GUARDS):
             values[k] = 1.0
         values[GUARDS] = -gap
@@ -60,7 +62,7 @@ def decide(plant: Any, w: Any, rows: Any, c: int, fired: int) -> int:
     """Return the mode that a contact should be in, for rows given at one instant and the guards that fell."""
     i, mode = plant.nh + c, w.mode[c]
     gap = rows[VALUE, i]
-    if plant.extent[c] >= 0:
+    if plant.ne > 0 and plant.extent[c] >= 0:
         if mode == plant.passed[c]:
             return 0 if gap > TOUCHING else mode
         fell, beyond = fired & (1 << GUARDS) != 0, rows[VALUE, plant.extent[c]] <= 0.0

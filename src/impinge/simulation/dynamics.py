@@ -32,8 +32,7 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
     extent = response + (nv + m) * m
 
     for i in range(m):
-        rows[VALUE, i] = out[g + i]
-        rows[RATE, i] = out[rate + i]
+        rows[VALUE, i], rows[RATE, i] = out[g + i], out[rate + i]
     for k in range(ne):
         rows[VALUE, m + k] = out[extent + k]
         rows[RATE, m + k] = out[extent + ne + k]
@@ -80,14 +79,19 @@ def evaluate(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
 
 
 @jit
+def _prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
+    prescribe(plant, w, c, mode, gap, rate)
+
+
+@jit
 def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> float:
     """Return the force that a contact would have if it were closed at the state just evaluated."""
     nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
     drift = w.out[nv + 2 * m : nv + 3 * m]
     W = w.out[nv + 4 * m + 3 + nv * m :]
-    prescribe(plant, w, c, plant.closing[c], gap, rate)
+    _prescribe(plant, w, c, plant.closing[c], gap, rate)
     row_forces(W, drift, w.prescribed, w.value, w.attempt, w.solver)
-    prescribe(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
+    _prescribe(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
     return w.attempt[i]
 
 
@@ -119,7 +123,14 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
     if it would also do so at rest on the surface, and closes only if it would also do so there.
     """
     evaluate(plant, w, t, y, dy)
-    ask(plant.find_press, (plant, w))
+    asked = False
+    for c in range(plant.nc):
+        i = plant.nh + c
+        press = w.rows[FORCE, i]
+        w.rows[PRESS, i] = press
+        asked |= press < 0.0 if plant.closed[c, w.mode[c]] != 0 else w.rows[VALUE, i] <= 0.0
+    if asked:
+        ask(plant.find_press, (plant, w))
 
 
 @jit

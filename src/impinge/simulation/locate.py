@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
-from impinge.contact.law import TOUCHING
+from impinge.contact.law import GUARDS, TOUCHING
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.plant import PRESS, RATE, VALUE, impulses
@@ -29,7 +29,7 @@ def guards_of_rows(plant: Any, w: Any, rows: Any, guards: Any) -> None:
     """Write the guards of all contacts (nc × GUARDS) for rows given at one instant."""
     for c in range(plant.nc):
         i = plant.nh + c
-        extent = rows[VALUE, plant.extent[c]] if plant.extent[c] >= 0 else 1.0
+        extent = rows[VALUE, plant.extent[c]] if plant.ne > 0 and plant.extent[c] >= 0 else 1.0
         contacts.guards(plant, c, w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], extent, guards[c])
 
 
@@ -64,16 +64,18 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
     Return False, and write nothing, if no guard can fall.
     """
     gap, impulse, extent = w.poly[0], w.poly[1], w.poly[2]
-    first, limited, passed = plant.nq + plant.nv + c, plant.extent[c] >= 0, w.mode[c] == plant.passed[c]
+    first, limited = plant.nq + plant.nv + c, plant.ne > 0 and plant.extent[c] >= 0
     place = plant.nq + plant.nv + plant.extent[c] - plant.nh - plant.ns  # of the extent in y
     dense_polynomial(plant, w, first, gap)
-    if passed and _stays_below(w.y[first], h, gap):
+    if limited and w.mode[c] == plant.passed[c] and _stays_below(w.y[first], h, gap):
         return False
     dense_polynomial(plant, w, impulses(plant) + c, impulse)
     if limited:
         dense_polynomial(plant, w, place, extent)
-    for k in range(w.nodes.shape[0]):
+    for k in range(GUARDS):
         w.nodes[k, 0], w.nodes[k, DEGREE] = w.guards[0, c, k], w.guards[1, c, k]
+    if plant.ne > 0:
+        w.nodes[GUARDS, 0], w.nodes[GUARDS, DEGREE] = w.guards[0, c, GUARDS], w.guards[1, c, GUARDS]
     closed = plant.closed[c, w.mode[c]]
     for n in range(1, DEGREE):
         theta = NODES[n]
@@ -92,8 +94,10 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
                 reach = (reach + extent[j]) * theta
             reach = w.y[place] + h * reach
         contacts.guards(plant, c, w.mode[c], value, rate, press, reach, w.value)  # w.value is free here
-        for k in range(w.nodes.shape[0]):
+        for k in range(GUARDS):
             w.nodes[k, n] = w.value[k]
+        if plant.ne > 0:
+            w.nodes[GUARDS, n] = w.value[GUARDS]
     return True
 
 

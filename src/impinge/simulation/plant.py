@@ -11,6 +11,7 @@ At the start of every step they are set to their true values.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
 from impinge.contact.law import GUARDS, Law
 from impinge.contact.rows import RowWorkspace, row_workspace
-from impinge.model import WORKS, Model
+from impinge.model import WORKS, Gap, Model
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.tableau import Tableau
 
@@ -224,12 +225,22 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
 
 
 def contact_tables(model: Model, laws: Sequence[Law]) -> dict[str, Any]:
-    """Return the contacts and their laws as arrays: addresses, gains, closed modes, slips, extents."""
+    """Return the contacts and their laws as arrays: addresses, gains, closed modes, slips, extents.
+
+    They are the same for every run of a model with the same laws, and kept.
+    """
+    try:
+        return _kept_tables(model.gaps, len(model.constraints), tuple(laws))
+    except TypeError:  # a law that has no hash
+        return _tables(model.gaps, len(model.constraints), tuple(laws))
+
+
+def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> dict[str, Any]:
     width = max((len(law.gains) for law in laws), default=1)
     modes = max((len(law.modes) for law in laws), default=0) + 1
-    counts = [len(gap.slips) for gap in model.gaps]
-    rows = sum(part.stop - part.start for part in model.row_slices)
-    limited = {c: k for k, c in enumerate(model.extents)}
+    counts = [len(gap.slips) for gap in gaps]
+    rows = constraints + len(gaps) + sum(counts)
+    limited = {c: k for k, c in enumerate(c for c, gap in enumerate(gaps) if gap.limited)}
     gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes), dtype=np.int64)
     for i, law in enumerate(laws):
         gains[i, : len(law.gains)] = law.gains
@@ -246,6 +257,9 @@ def contact_tables(model: Model, laws: Sequence[Law]) -> dict[str, Any]:
         "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
         "passed": np.array([len(law.modes) if c in limited else -1 for c, law in enumerate(laws)], dtype=np.int64),
     }
+
+
+_kept_tables = functools.lru_cache(maxsize=64)(_tables)
 
 
 def sizes(model: Model) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def note_extremes(plant: Any, w: Any, rows: Any) -> None:
     for i in range(plant.nh):
         w.max_residual[i] = max(w.max_residual[i], abs(rows[VALUE, i]))
     for c in range(plant.nc):
-        if w.mode[c] == plant.passed[c]:
+        if plant.ne > 0 and w.mode[c] == plant.passed[c]:
             continue
         gap, force = rows[VALUE, plant.nh + c], rows[FORCE, plant.nh + c]
         w.min_gap[c] = min(w.min_gap[c], gap)

@@ -27,12 +27,11 @@ from impinge.simulation.plant import (
     TIME,
     Log,
     Plant,
-    Workspace,
     columns,
     contact_tables,
     sizes,
-    workspace,
 )
+from impinge.simulation.pool import Room, room_for
 from impinge.simulation.record import add_current, measure
 from impinge.simulation.result import Result
 
@@ -105,12 +104,13 @@ def simulate(
             who, "a method, Adaptive(...) or FixedStep(...)", repr(method), "Leave it out for the default."
         )
     plant = plant_of(model, laws, p, stabilization, chosen, end)._replace(sample=spacing, every_step=sample is None)
-    run = _Run(model, plant, workspace(plant, model.dynamics.size), progress)
-    run.w.y[: q.size + v.size] = np.concatenate([q, v])
-    run.w.u[:] = u
     controllers = list(controller) if isinstance(controller, Sequence) else [controller]
-    reason = run.through(end, controllers)
-    return assemble(model, laws, plant, run.w, run.log, reason)
+    with room_for(plant, model.dynamics.size) as room:
+        run = _Run(model, plant, room, progress)
+        room.w.y[: q.size + v.size] = np.concatenate([q, v])
+        room.w.u[:] = u
+        reason = run.through(end, controllers)
+        return assemble(model, laws, plant, room.w, run.log, reason)
 
 
 def plant_of(
@@ -151,9 +151,9 @@ def plant_of(
 class _Run:
     """One run in progress."""
 
-    def __init__(self, model: Model, plant: Plant, w: Workspace, progress: Callable[[float], None] | None) -> None:
-        self.model, self.plant, self.w, self.progress = model, plant, w, progress
-        self.packed = Struct(plant), Struct(w)
+    def __init__(self, model: Model, plant: Plant, room: Room, progress: Callable[[float], None] | None) -> None:
+        self.model, self.plant, self.w, self.progress = model, plant, room.w, progress
+        self.packed = Struct(plant), room.packed
         self.due = perf_counter()
         self.log = Log(
             rows=np.zeros((_ROOM, columns(plant)["y"].stop)),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from impinge.compile import Matrix, Vector
+from impinge.compile import Matrix, Vector, pack_once
 
 
 class Tableau(NamedTuple):
@@ -78,5 +78,5 @@ def _classical() -> Tableau:
     return Tableau(a, np.array([0, 1 / 2, 1 / 2, 1, 1]), np.zeros(5), dense, 4)
 
 
-DORMAND_PRINCE = _dormand_prince()
-CLASSICAL = _classical()
+DORMAND_PRINCE: Tableau = pack_once(_dormand_prince())
+CLASSICAL: Tableau = pack_once(_classical())

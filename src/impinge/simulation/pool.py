@@ -1,0 +1,65 @@
+"""Workspaces that are used again: to allocate and pack one takes as long as a short run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import Struct
+from impinge.simulation.plant import Plant, Workspace, workspace
+
+_free: dict[tuple[int, ...], list[Room]] = {}
+
+
+class Room:
+    """A workspace, packed, and how it looks at the start of a run; all its arrays stand in one piece of memory."""
+
+    def __init__(self, w: Workspace) -> None:
+        self._memory = np.zeros(_size(w), dtype=np.int64)
+        self.w: Workspace = _placed(w, self._memory)
+        self._start = self._memory.copy()
+        self.packed = Struct(self.w)
+
+    def tidy(self) -> None:
+        """Make everything as it was when it was new."""
+        np.copyto(self._memory, self._start)
+
+
+def _size(fields: Any) -> int:
+    return sum(_size(field) if isinstance(field, tuple) else field.size for field in fields)
+
+
+def _placed(fields: Any, memory: Any) -> Any:
+    """Return the arrays of a (nested) named tuple as parts of a piece of memory; each element takes eight bytes."""
+    placed, begin = [], 0
+    for field in fields:
+        end = begin + (_size(field) if isinstance(field, tuple) else field.size)
+        if isinstance(field, tuple):
+            placed.append(_placed(field, memory[begin:end]))
+        else:
+            part = memory[begin:end].view(field.dtype).reshape(field.shape)
+            part[...] = field
+            placed.append(part)
+        begin = end
+    return type(fields)(*placed)
+
+
+@contextmanager
+def room_for(plant: Plant, kernel_size: int) -> Iterator[Room]:
+    """Lend a workspace for one run of a plant; no two runs have the same one at a time."""
+    tableau = plant.tableau.dense.shape
+    sizes = (plant.nq, plant.nv, plant.nu, plant.nh, plant.nc, plant.ns, plant.ne, plant.ny, plant.signal_size)
+    free = _free.setdefault((*sizes, *tableau, kernel_size), [])
+    try:
+        room = free.pop()
+    except IndexError:
+        room = Room(workspace(plant, kernel_size))
+    else:
+        room.tidy()
+    try:
+        yield room
+    finally:
+        free.append(room)
