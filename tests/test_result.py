@@ -702,3 +702,37 @@ def test_a_run_that_records_too_much_stops_with_what_it_has(monkeypatch):
     assert "the record fills" in result.reason
     assert "give a sample spacing" in result.reason
     assert 0 < result.t[-1] < 10.0
+
+
+def test_a_run_inside_a_run_and_after_a_failed_one_is_the_same_run():
+    """Workspaces are used again, but never by two at a time, and as new."""
+    from impinge import Baumgarte, robots, simulate
+
+    def fall():
+        return simulate(robots.ball(), Baumgarte(), until=1.0)
+
+    class Foresight:
+        period = 0.1
+
+        def reset(self, measurement):
+            self.seen = []
+
+        def step(self, t, measurement):
+            self.seen.append(fall()["q"])
+            return {}
+
+    alone, foresight = fall(), Foresight()
+    outer = simulate(robots.ball(), Baumgarte(), until=1.0, controller=foresight)
+    assert len(foresight.seen) == 10
+    assert all(np.array_equal(seen, alone["q"]) for seen in foresight.seen)
+    assert outer["q"][-1] == pytest.approx(alone["q"][-1], abs=1e-8)
+
+    class Breaks(Foresight):
+        def step(self, t, measurement):
+            if t > 0.5:
+                raise ZeroDivisionError
+            return {}
+
+    with pytest.raises(ZeroDivisionError):
+        simulate(robots.ball(), Baumgarte(), until=1.0, controller=Breaks())
+    assert np.array_equal(fall()["q"], alone["q"])
