@@ -62,17 +62,17 @@ class Model:
     equations: Equations
     output_expressions: Any
 
-    @property
+    @functools.cached_property
     def contacts(self) -> tuple[str, ...]:
         """Names of the possible contacts, one per gap."""
         return tuple(gap.name for gap in self.gaps)
 
-    @property
+    @functools.cached_property
     def slips(self) -> tuple[tuple[int, str], ...]:
         """The sliding directions of all contacts: index of the contact, name."""
         return tuple((c, name) for c, gap in enumerate(self.gaps) for name in gap.slips)
 
-    @property
+    @functools.cached_property
     def extents(self) -> tuple[int, ...]:
         """Indices of the contacts whose surface has an end."""
         return tuple(c for c, gap in enumerate(self.gaps) if gap.limited)
@@ -148,7 +148,7 @@ class Model:
         }
         return self._compile("terms", outputs)
 
-    @property
+    @functools.cached_property
     def row_slices(self) -> tuple[slice, slice, slice]:
         """Where constraints, gaps and slips stand among the rows."""
         gaps, slips = len(self.constraints), len(self.constraints) + len(self.gaps)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,25 @@ class _Signal(NamedTuple):
     unit: str
     kind: str
     column: int
+
+
+class _Table(NamedTuple):
+    columns: tuple[tuple[str, int], ...]
+    units: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+
+def _table_of(model: Model, plant: Plant) -> _Table:
+    """Return name, column, unit and kind of every signal: found once, and kept with the model as its kernels are."""
+    kept = model.__dict__.get("_signal_table")
+    if kept is None:
+        named = list(_signals(model, plant))
+        kept = model.__dict__["_signal_table"] = _Table(
+            columns=tuple((signal.name, signal.column) for signal in named),
+            units={signal.name: signal.unit for signal in named},
+            kinds={signal.name: signal.kind for signal in named},
+        )
+    return cast(_Table, kept)
 
 
 def _signals(model: Model, plant: Plant) -> Iterator[_Signal]:
@@ -81,8 +100,8 @@ def _contact(
 def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
     """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
     rows = log.rows[: log.used[ROWS]].copy()
-    named = list(_signals(model, plant))
-    signals = {signal.name: rows[:, signal.column] for signal in named}
+    table = _table_of(model, plant)
+    signals = {name: rows[:, column] for name, column in table.columns}
     t = rows[:, 0]
     energy = signals["energy_kinetic"] + signals["energy_potential"]
     names = model.contacts
@@ -115,8 +134,8 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
         model=model.name,
         t=t,
         signals=signals,
-        units={signal.name: signal.unit for signal in named},
-        kinds={signal.name: signal.kind for signal in named},
+        units=dict(table.units),
+        kinds=dict(table.kinds),
         modes=dict(zip(names, modes, strict=True)),
         closed=dict(zip(names, closed, strict=True)),
         events=events,
