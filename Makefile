@@ -15,7 +15,7 @@ test: $(VENV)/installed-test
 	$(BIN)/pytest -n 2 -m "not slow"
 
 test-all: $(VENV)/installed-test
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --hypothesis-profile=explore
 
 bench: $(VENV)/installed-bench
 	$(BIN)/impinge bench
