@@ -199,3 +199,5 @@ def test_all_four_poles_at_minus_five_cancel_from_torque_to_position_only():
         channel = poles_and_zeros(linear, output=output)
         assert [c.kind for c in channel.cancellations].count("constraint") == 4
     assert poles_and_zeros(linear, output="angle").remaining_poles.size == 4
+    assert linear.constraint_poles == pytest.approx([-5] * 4)
+    assert ring_models(robots.maze(), {})["ring1"].constraint_poles.size == 0

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.analysis.point import named
+from impinge.analysis.point import Point, named, onto_rows
 from impinge.analysis.sensitivity import Sensitivity, sensitivity
 from impinge.contact.law import Law
 from impinge.errors import ImpingeError, InputError
@@ -99,7 +99,7 @@ def periodic_orbit(
     """
     who = f"periodic orbit of model '{model.name}'"
     T = _period(who, model, period, guess_period)
-    p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
+    p, u = dict(parameters or {}), model.input_vector(inputs or {})
     names = [f"{x.name}{dot}" for dot in ("", "_dot") for x in model.coordinates]
 
     def run(x: FloatArray, T: float) -> tuple[Sensitivity, FloatArray]:
@@ -161,14 +161,10 @@ def _period(who: str, model: Model, period: float | None, guess: float | None) -
     return T
 
 
-def _onto_constraints(model: Model, x: FloatArray, u: FloatArray, p: FloatArray) -> FloatArray:
+def _onto_constraints(model: Model, x: FloatArray, u: FloatArray, parameters: Mapping[str, float]) -> FloatArray:
     """Return the state that satisfies the bilateral constraints at t = 0, near another."""
     q, v = np.split(x, 2)
-    for _ in range(10 if model.constraints else 0):
-        terms = model.terms_at(q, v, 0.0, u, p)
-        inverse = np.linalg.pinv(terms["H"])
-        q, v = q - inverse @ terms["h"], v - inverse @ terms["h_dot"]
-    return np.concatenate([q, v])
+    return np.concatenate(onto_rows(model, Point(q, v, u, parameters), range(len(model.constraints))))
 
 
 def _orbit(

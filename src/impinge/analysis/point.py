@@ -118,18 +118,21 @@ def in_mode(
     w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
     evaluate(*packed, point.time, w.y, derivative)
     _check(model, plant, w, closed, who)
-    _project(model, point, closed, w)
+    w.y[: plant.nq + plant.nv] = np.concatenate(onto_rows(model, point, closed_rows(model, closed)))
     evaluate(*packed, point.time, w.y, derivative)
     w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
     evaluate(*packed, point.time, w.y, derivative)
     return plant, w
 
 
-def _project(model: Model, point: Point, closed: Sequence[int], w: Workspace) -> None:
-    """Move a state that is almost on the closed rows onto them: what is redundant on them is not beside them."""
-    (q, v), p, rows = (point.q, point.v), model.parameter_vector(point.parameters), closed_rows(model, closed)
+def onto_rows(model: Model, point: Point, rows: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """Return the coordinates and velocities on some rows that are nearest to a point beside them.
+
+    What is redundant on closed rows is not so beside them.
+    """
+    (q, v), p = (point.q, point.v), model.parameter_vector(point.parameters)
     held = [i for i in rows if i < model.row_slices[2].start]
-    for _ in range(3):
+    for _ in range(10):
         terms = model.terms_at(q, v, point.time, point.u, p)
         value = np.concatenate([terms["h"], terms["gap"]])[held]
         rate = np.concatenate([terms["h_dot"], terms["gap_dot"], terms["slip_dot"]])[rows]
@@ -137,7 +140,7 @@ def _project(model: Model, point: Point, closed: Sequence[int], w: Workspace) ->
             break
         A = np.vstack([terms["H"], terms["J"], terms["T"]])
         q, v = q - _inverse(A[held]) @ value, v - _inverse(A[rows]) @ rate
-    w.y[: q.size + v.size] = np.concatenate([q, v])
+    return q, v
 
 
 def _inverse(A: FloatArray) -> FloatArray:
