@@ -1,7 +1,41 @@
 """Controllers as sampled blocks, and how to choose their gains."""
 
+from impinge.control.derivative import FilteredDerivative
 from impinge.control.design import gain_on_root_locus
+from impinge.control.feedback_linearization import FeedbackLinearization
+from impinge.control.gravity import GravityCompensation
+from impinge.control.impedance import Impedance
+from impinge.control.joystick import Joystick
 from impinge.control.lead import Lead, SampledLead
 from impinge.control.maze import MazeController, Turns
+from impinge.control.pdff import PDFF
+from impinge.control.pid import PID, PIDController
+from impinge.control.reference import Hold, Reference, Setpoint
+from impinge.control.saturation import Saturation
+from impinge.control.schedule import Ramp
+from impinge.control.task_space import TaskSpacePDFF
+from impinge.control.trajectory import Move, Trajectory
 
-__all__ = ["Lead", "MazeController", "SampledLead", "Turns", "gain_on_root_locus"]
+__all__ = [
+    "PDFF",
+    "PID",
+    "FeedbackLinearization",
+    "FilteredDerivative",
+    "GravityCompensation",
+    "Hold",
+    "Impedance",
+    "Joystick",
+    "Lead",
+    "MazeController",
+    "Move",
+    "PIDController",
+    "Ramp",
+    "Reference",
+    "SampledLead",
+    "Saturation",
+    "Setpoint",
+    "TaskSpacePDFF",
+    "Trajectory",
+    "Turns",
+    "gain_on_root_locus",
+]

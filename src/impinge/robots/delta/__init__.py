@@ -3,5 +3,6 @@
 from impinge.robots.delta.follow import DeltaPose
 from impinge.robots.delta.kinematics import DeltaKinematics
 from impinge.robots.delta.model import delta
+from impinge.robots.delta.workspace import Workspace, workspace
 
-__all__ = ["DeltaKinematics", "DeltaPose", "delta"]
+__all__ = ["DeltaKinematics", "DeltaPose", "Workspace", "delta", "workspace"]

@@ -1,0 +1,138 @@
+"""The study of the delta robot at its singularity: closed forms, and where the paper's statements end."""
+
+import math
+
+import numpy as np
+import pytest
+
+from impinge.errors import InputError
+from impinge.robots import DeltaKinematics, delta
+from impinge.studies.delta_singularity import Kick, study
+from impinge.studies.runner import execute, parse_settings
+
+P = DeltaKinematics().parameters
+SMALL_PERIOD = 2 * math.pi * math.sqrt(P["l2"] * (P["m2"] + P["m3"]) / 3 / (P["g"] * (P["m2"] / 2 + P["m3"] / 3)))
+SINGULAR = math.acos((P["l3"] - P["l0"]) / P["l1"])
+
+
+@pytest.fixture(scope="module")
+def report():
+    return execute(study)
+
+
+def metrics(*settings):
+    return execute(study, settings).summary["metrics"]
+
+
+def test_the_claims_hold_with_the_bars_of_the_paper(report):
+    found = report.summary["metrics"]
+    assert report.ok
+    assert found["servo_angle_20s"] == pytest.approx(SINGULAR, abs=1e-3)
+    assert found["swing_period"] == pytest.approx(1.1947, rel=0.01)
+    assert found["max_abs_z2"] < 1e-6
+    assert found["multiplier_norm_before_kick"] < 1e-6
+    assert found["min_singular_value_H"] > 0.01
+    assert found["rank_h_x_before_kick"] == 4
+    assert found["loop_drift"] < 1e-8
+    assert found["max_torque"] < 2.4
+    assert not report.outcome.result.events
+
+
+def test_the_swing_is_that_of_the_compound_pendulum_at_its_amplitude(report):
+    found = report.summary["metrics"]
+    swing = math.asin(found["swing_amplitude"] / P["l2"])
+    assert found["swing_period"] == pytest.approx(SMALL_PERIOD * (1 + swing**2 / 16), rel=1e-5)
+
+
+def test_the_swing_begins_with_the_impulse_of_the_kick(report):
+    """The arms bring the flange's mass to m₂ + m₃, so that the amplitude is the impulse over that and over ω."""
+    found = report.summary["metrics"]
+    omega = 2 * math.pi / SMALL_PERIOD
+    assert found["swing_amplitude"] == pytest.approx(4.0 * 0.01 / (P["m2"] + P["m3"]) / omega, rel=2e-3)
+
+
+def test_the_rest_before_the_kick_is_an_equilibrium_without_multipliers():
+    """Independently of the run: at the singular pose, torques on the motors alone balance gravity."""
+    q = np.array([SINGULAR, math.pi / 2, 0.0] * 3)
+    terms = delta().terms(q, np.zeros(9))
+    assert np.abs(terms["h"]).max() < 1e-15
+    assert np.abs(terms["b"][[1, 2, 4, 5, 7, 8]]).max() < 1e-15
+    assert np.linalg.matrix_rank(terms["H"]) == 6
+    assert np.linalg.matrix_rank(terms["H"][:, [1, 2, 4, 5, 7, 8]], tol=1e-9) == 4
+
+
+def test_energy_is_balanced_through_the_singularity(report):
+    assert report.outcome.result.certificate.energy.relative < 1e-10
+
+
+def test_at_the_singular_angle_z2_is_of_fourth_order_in_the_swing(report):
+    twice = metrics("kick=8")
+    assert twice["max_abs_z2"] / report.summary["metrics"]["max_abs_z2"] == pytest.approx(16, rel=0.05)
+
+
+def test_z2_is_what_the_motors_give_way(report):
+    soft = metrics("k_p=15", "k_i=40", "k_d=2")
+    assert soft["max_abs_z2"] / report.summary["metrics"]["max_abs_z2"] == pytest.approx(2, rel=0.05)
+
+
+def test_off_the_singular_angle_z2_is_of_second_order_and_the_multipliers_are_not_zero():
+    once, twice = metrics("angle=2.15"), metrics("angle=2.15", "kick=8")
+    assert twice["max_abs_z2"] / once["max_abs_z2"] == pytest.approx(4, rel=0.05)
+    assert once["max_abs_z2"] == pytest.approx(22e-6, rel=0.05)
+    assert once["multiplier_norm_before_kick"] == pytest.approx(1.03 * (2.15 - SINGULAR), rel=0.01)
+
+
+def test_a_large_kick_swings_longer_and_moves_z2():
+    """0.66 rad: the period of a pendulum that large, within what motors that give way change."""
+    large = metrics("kick=64")
+    swing = math.asin(large["swing_amplitude"] / P["l2"])
+    assert swing > 0.6
+    assert large["swing_period"] == pytest.approx(SMALL_PERIOD * (1 + swing**2 / 16 + 11 * swing**4 / 3072), rel=2e-3)
+    assert 1e-4 < large["max_abs_z2"] < 1e-3
+    assert large["loop_drift"] < 1e-8
+
+
+@pytest.mark.parametrize(("k_i", "grows"), [(80, False), (180, True)])
+def test_near_the_singularity_an_integral_beyond_its_bound_excites_the_swing(k_i, grows):
+    """Near by, the loop reaches the swing weakly; its phase at ω decides: k_d ω − k_i/ω must be positive."""
+    r = execute(study, ["angle=2.1", f"k_i={k_i}"]).outcome.result
+    early, late = (np.abs(r["z1"][(r.t > t) & (r.t < t + 2)]).max() for t in (26, 38))
+    assert (late > early) == grows
+
+
+def test_damping_of_the_joints_ends_the_swing():
+    r = execute(study, ["d2=0.005"]).outcome.result
+    assert np.abs(r["z1"][r.t > 38]).max() < 0.3 * np.abs(r["z1"][(r.t > 25) & (r.t < 27)]).max()
+
+
+def test_a_run_that_ends_before_the_kick_leaves_its_metrics_out():
+    report = execute(study, ["until=5"])
+    found = report.summary["metrics"]
+    assert found["servo_angle_20s"] is found["swing_period"] is found["max_abs_z2"] is None
+    assert found["multiplier_norm_before_kick"] is found["rank_h_x_before_kick"] is None
+    assert report.ok
+
+
+def test_a_kick_lasts_one_period_from_the_tick_nearest_to_its_time():
+    kick = Kick(time=25.0, force=4.0, period=0.01)
+    kick.reset(None)
+    forces = [kick.step(k * 0.01, None)["f1"] for k in range(4000)]
+    assert forces[2500] == 4.0
+    assert sum(forces) == 4.0
+
+
+@pytest.mark.parametrize("setting", ["limit=0", "limit=-1", "period=0", "k_p=-1", "kick_duration=0", "until=0"])
+def test_a_bad_setting_is_refused(setting):
+    name = setting.split("=")[0]
+    with pytest.raises(InputError, match=f"parameter '{name}' of study 'delta-singularity': expected a finite number"):
+        parse_settings(study, [setting])
+
+
+def test_the_figure_has_four_panels_with_units(report):
+    figure = study.figure(report.parameters, report.outcome)
+    figure.canvas.draw()
+    labels = [axis.get_ylabel() for axis in figure.axes]
+    assert len(labels) == 4
+    assert [label[label.index("[") :] for label in labels] == ["[rad]", "[N]", "[mm]", "[N]"]
+    assert figure.axes[3].get_xlabel() == "time [s]"
+    assert all(axis.get_legend() for axis in figure.axes)
