@@ -14,7 +14,7 @@ from impinge.analysis.tangent import Tangent, differentiate, tangent_workspace
 from impinge.compile import Struct
 from impinge.contact import Baumgarte
 from impinge.contact.law import Law
-from impinge.contact.rows import minimum_norm, row_workspace
+from impinge.contact.rows import pivoted_cholesky, row_workspace
 from impinge.errors import InputError, unknown_name
 from impinge.model import Model
 from impinge.simulation.plant import Plant, Workspace
@@ -206,6 +206,6 @@ def _constraint_poles(plant: Plant, w: Workspace, d: Tangent, rows: Sequence[int
     m, nv = d.value.size, plant.nv
     W = w.out[nv + 4 * m + 3 + nv * m :][: m * m].reshape((m, m))[np.ix_(rows, rows)]
     work, n = row_workspace(m), len(rows)
-    rank = minimum_norm(W, n, np.zeros(n), np.zeros(n), work)
+    rank = pivoted_cholesky(W, n, work)
     independent = [rows[k] for k in work.order[:rank]]
     return [root for i in independent for root in np.roots([1.0, -d.slopes[2 * i + 1], -d.slopes[2 * i]])]

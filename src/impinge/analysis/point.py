@@ -176,6 +176,15 @@ def _check(model: Model, plant: Plant, w: Workspace, closed: Sequence[int], who:
                 f"extent {extent:.6g}",
                 "Move the point to where the surface is.",
             )
+        slips = slice(plant.nh + plant.nc + plant.slips[c], plant.nh + plant.nc + plant.slips[c + 1])
+        held, most = float(np.linalg.norm(w.rows[FORCE, slips])), float(plant.mu[c]) * max(force, 0.0)
+        if model.gaps[c].slides and not held <= most - _PULLS:
+            raise StartError(
+                who,
+                f"contact '{name}' to stick, by a friction of at most {most:.6g} N",
+                f"{held:.6g} N: the mode cannot hold there",
+                "Raise its friction, leave it out of the mode, or choose another point.",
+            )
         if not force >= _PULLS:
             raise StartError(
                 who,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from impinge.analysis.tangent import differentiate, tangent_workspace
 from impinge.analysis.variation import flow_of, propagate
 from impinge.compile import Struct, jit
-from impinge.contact.law import EXTENT, GAP, TOUCHING
+from impinge.contact.law import EXTENT, GAP, TOUCHING, WATCH_BITS
 from impinge.contact.law import RATE as WATCHES_RATE
 from impinge.errors import InputError
 from impinge.model import Model
@@ -27,6 +27,7 @@ from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE, Plant, workspace
 
 FloatArray = NDArray[np.float64]
 
+_WATCH = (1 << WATCH_BITS) - 1
 # A guard that changes its speed by as much as that speed itself within this time (s) grazes.
 _GRAZING = 1e-6
 # Spacing of the instants (s) from which the explicit time derivative of a force is taken, to fourth order.
@@ -39,13 +40,14 @@ _ROUNDING = 1e-9
 
 @jit
 def _watch(plant: Any, w: Any, t: float, y: Any, dy: Any, values: Any, watched: Any) -> None:
-    """Write the guards of all contacts at a state, and what they watch, two bits each."""
+    """Write the guards of all contacts at a state, and what they watch."""
     evaluate_and_press(plant, w, t, y, dy)
     for c in range(plant.nc):
         i = plant.nh + c
         gap, rate, press = w.rows[VALUE, i], w.rows[RATE, i], w.rows[PRESS, i]
         extent = w.rows[VALUE, plant.extent[c]] if plant.extent[c] >= 0 else 1.0
-        watched[c] = contacts.guards(plant, c, w.mode[c], gap, rate, press, extent, values[c])
+        hold = contacts.grip(plant, w, w.rows, c) if plant.nt > 0 else 1.0
+        watched[c] = contacts.guards(plant, c, w.mode[c], gap, rate, press, extent, hold, values[c])
 
 
 class Instant(NamedTuple):
@@ -186,7 +188,7 @@ class Variation:
         fell = (left >= 0.0) & (right < 0.0)
         if not fell[changed].any():
             fell = np.abs(left) <= 10 * TOUCHING  # rounding hides the fall
-        watches = [{int(watched[c]) >> 2 * k & 3 for k in range(shape[1]) if fell[c, k]} for c in changed]
+        watches = [{int(watched[c]) >> WATCH_BITS * k & _WATCH for k in range(shape[1]) if fell[c, k]} for c in changed]
         return [(c, what) for c, kinds in zip(changed, watches, strict=True) for what in sorted(kinds)]
 
     def _shift(self, who: str, at: Instant, c: int, what: int, f: FloatArray) -> tuple[FloatArray, FloatArray]:

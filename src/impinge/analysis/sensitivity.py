@@ -15,6 +15,7 @@ from impinge.errors import InputError, unknown_name
 from impinge.model import Model
 from impinge.simulation import Adaptive, Result, simulate
 from impinge.simulation.check import laws_of
+from impinge.simulation.contacts import SLIDING
 from impinge.simulation.locate import resolution
 from impinge.simulation.method import Method
 from impinge.simulation.run import plant_of
@@ -110,6 +111,7 @@ def sensitivity(
     )
     if not result.ok:
         raise InputError(who, "a run that reaches its end", result.reason, "Make the run itself succeed first.")
+    _check_stick(who, result)
     p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
     plant = plant_of(model, laws_of(model, law), p, stabilization, method or Adaptive(), float(until))
 
@@ -121,6 +123,19 @@ def sensitivity(
     t, matrices, saltations = _through(variation, who, result, x)
     rate = variation.derivative(float(result.t[-1]), x[-1])
     return Sensitivity(result, tuple(names), tuple(states), t, matrices, rate, saltations)
+
+
+def _check_stick(who: str, result: Result) -> None:
+    """Refuse runs in which a contact slides: what friction does then is not differentiated."""
+    for contact, modes in result.modes.items():
+        if modes[-1] == SLIDING and (result[f"mode_{contact}"] == len(modes) - 1).any():
+            t = float(result.t[np.argmax(result[f"mode_{contact}"] == len(modes) - 1)])
+            raise InputError(
+                who,
+                "contacts that stick or are open",
+                f"contact '{contact}' sliding from t = {t:.6g} s",
+                "Raise its friction, or end the run before.",
+            )
 
 
 def _through(

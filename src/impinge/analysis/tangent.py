@@ -105,7 +105,7 @@ def differentiate(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
                 d.value[i] = d.slopes[2 * i] * d.out[g + j * m + i] + d.slopes[2 * i + 1] * d.out[rate + j * m + i]
             elif i == nh + nc + j - nz:
                 d.value[i] = -d.slopes[2 * i]
-        row_forces(W, d.column, w.prescribed, d.value, d.solution, w.solver)
+        row_forces(W, d.column, w.prescribed, d.value, plant.normal, d.solution, w.solver)
         for k in range(nv):
             d.a[k, j] = d.out[j * nv + k] if j < nz else 0.0
             for i in range(m):

@@ -22,9 +22,13 @@ from impinge.compile.jit import Callback, jit
 # What a law prescribes (the return value of its first function).
 FORCE = 0
 ACCELERATION = 1
+# What friction prescribes for the slip of a contact that slides: its force as a multiple of the normal force.
+DRAG = 2
 
-# What a guard watches: which of these passes through zero with it.
-GAP, RATE, PRESS, EXTENT = 0, 1, 2, 3
+# What a guard watches: which of these passes through zero with it. GRIP is what friction can still hold, or,
+# of a contact that slides, its speed.
+GAP, RATE, PRESS, EXTENT, GRIP = 0, 1, 2, 3, 4
+WATCH_BITS = 3
 
 # What it prescribes for: the gap, or a slip.
 NORMAL = 0
@@ -51,7 +55,7 @@ DECIDE = "int64(int64, float64, float64, float64, CPointer(float64), int64)"
 @jit
 def watching(first: int, second: int) -> int:
     """Return what a guard function returns: what its first and its second guard watch."""
-    return first + 4 * second
+    return first + (second << WATCH_BITS)
 
 
 @runtime_checkable

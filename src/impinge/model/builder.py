@@ -38,6 +38,7 @@ class ModelBuilder:
         self._gaps: list[tuple[Gap, Any]] = []
         self._slips: list[tuple[str, Any]] = []
         self._extents: list[tuple[str, Any]] = []
+        self._friction: list[tuple[str, Any]] = []
         self._outputs: list[tuple[Quantity, Any]] = []
         self._forces: list[tuple[Any, Any]] = []
         self._damping: list[tuple[Any, Any]] = []
@@ -92,7 +93,14 @@ class ModelBuilder:
         self._constraints.append((Quantity(name, unit, about=about), residual))
 
     def gap(
-        self, name: str, expression: Any, unit: str = "m", about: str = "", slip: Any = (), extent: Any = None
+        self,
+        name: str,
+        expression: Any,
+        unit: str = "m",
+        about: str = "",
+        slip: Any = (),
+        extent: Any = None,
+        friction: Any = None,
     ) -> None:
         """Add a possible contact by its gap: positive when apart. It may depend on `time`.
 
@@ -106,6 +114,8 @@ class ModelBuilder:
                 It must not jump (as an angle does after a turn) while the contact is closed.
             extent: positive where the surface is, if it has an end (an edge, a gate); continuous. What passes
                 below it there is inside, not penetrating, until it comes out again.
+            friction: coefficient of Coulomb friction along the slips, a number or an expression of parameters.
+                Without it a contact that has slips never slides: it rolls or sticks.
         """
         distance = self._scalar(f"gap '{name}'", expression)
         slips = [self._scalar(f"slip of gap '{name}'", s) for s in (slip if isinstance(slip, Sequence) else (slip,))]
@@ -113,12 +123,19 @@ class ModelBuilder:
         claimed = [f"{kind}_{s}" for s in names for kind in ("slip", "friction")] + [f"slip_{s}_dot" for s in names]
         extents = [] if extent is None else [self._scalar(f"extent of gap '{name}'", extent)]
         claimed += [f"extent_{name}"] * len(extents)
+        if friction is not None and not slips:
+            raise self._error(
+                "friction along at least one slip", f"none for gap '{name}'", "Give gap(..., slip=...) its directions."
+            )
         self._claim(
             name, f"gap_{name}", f"gap_{name}_dot", f"force_{name}", f"mode_{name}", f"impulse_{name}", *claimed
         )
         self._slips += [(f"slip of gap '{name}'", s) for s in slips]
         self._extents += [(f"extent of gap '{name}'", e) for e in extents]
-        self._gaps.append((Gap(name, unit, about=about, slips=names, limited=extent is not None), distance))
+        if friction is not None:
+            self._friction.append((f"friction of gap '{name}'", self._scalar(f"friction of gap '{name}'", friction)))
+        kind = Gap(name, unit, about=about, slips=names, limited=extent is not None, slides=friction is not None)
+        self._gaps.append((kind, distance))
 
     def output(self, name: str, expression: Any, unit: str = "", about: str = "") -> None:
         """Add an output: what sensors see of the mechanism, and what a controller is given."""
@@ -172,6 +189,7 @@ class ModelBuilder:
             symbols=symbols,
             equations=equations,
             output_expressions=column(ca.SX(0, 1), *(y for _, y in self._outputs)),
+            friction_expressions=column(ca.SX(0, 1), *(mu for _, mu in self._friction)),
         )
 
     def _left_hand_side(self, s: Symbols) -> tuple[Any, Any, Any, Any]:
@@ -211,6 +229,7 @@ class ModelBuilder:
         pieces += [(f"constraint '{x.name}'", h, position) for x, h in self._constraints]
         pieces += [(f"gap '{x.name}'", gap, position) for x, gap in self._gaps]
         pieces += [(what, expression, position) for what, expression in self._slips + self._extents]
+        pieces += [(what, expression, s.p) for what, expression in self._friction]
         pieces += [(f"output '{x.name}'", y, everything) for x, y in self._outputs]
         pieces += [("a displacement", along, position) for _, along in self._forces + self._damping]
         pieces += [("a force", force, everything) for force, _ in self._forces + self._damping]

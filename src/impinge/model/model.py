@@ -38,10 +38,11 @@ class Coordinate(Quantity):
 
 @dataclass(frozen=True)
 class Gap(Quantity):
-    """A possible contact: the names of its sliding directions, and whether its surface has an end."""
+    """A possible contact: the names of its sliding directions, whether its surface has an end, whether it may slide."""
 
     slips: tuple[str, ...] = ()
     limited: bool = False
+    slides: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Model:
     symbols: Symbols
     equations: Equations
     output_expressions: Any
+    friction_expressions: Any
 
     @functools.cached_property
     def contacts(self) -> tuple[str, ...]:
@@ -107,6 +109,36 @@ class Model:
         }
 
     @functools.cached_property
+    def flight(self) -> Kernel:
+        """The motion while no contact is closed: what `dynamics` and the constraints' forces come to, in one kernel.
+
+        Outputs: ``a`` = v̇; ``force`` of the constraints, which return to zero as ḧ + α₁ḣ + α₀h = 0 with ``gains``
+        (α₀, α₁); ``g`` and ``rate`` of all rows; ``partial`` of the constraints; ``power``; ``extent`` and its rate;
+        ``pivot``: the smallest of the factorization of W, relative to its diagonal. If it is small, constraints are
+        redundant and nothing else here is to be used.
+        """
+        s, e, d, gains = self.symbols, self.equations, self.dynamics_expressions, ca.SX.sym("gains", 2)
+        h = self.row_slices[0]
+        D, LT, order = ca.ldl(d["W"][h, h], True)
+        wanted = -gains[0] * e.g[h, 0] - gains[1] * e.rate[h, 0] - d["drift"][h, 0]
+        force = ca.ldl_solve(wanted, D, LT, order)
+        pivot = ca.SX(1)
+        for k, row in enumerate(order):
+            pivot = ca.fmin(pivot, D[k] / d["W"][row, row])
+        outputs = {
+            "a": d["free"] + d["response"][:, h] @ force,
+            "force": force,
+            "g": e.g,
+            "rate": e.rate,
+            "partial": e.partial[h, 0],
+            "power": e.power,
+            "extent": e.extent,
+            "extent_rate": e.extent_rate,
+            "pivot": pivot,
+        }
+        return compile_kernel("flight", {"q": s.q, "v": s.v, "t": s.t, "u": s.u, "p": s.p, "gains": gains}, outputs)
+
+    @functools.cached_property
     def tangent(self) -> Kernel:
         """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p); see `derive.tangent`."""
         s, e = self.symbols, self.equations
@@ -121,6 +153,18 @@ class Model:
         """What a recording keeps besides the state: energies and the declared outputs."""
         e = self.equations
         return self._compile("signals", {"energies": ca.vertcat(e.kinetic, e.potential), "y": self.output_expressions})
+
+    @functools.cached_property
+    def _friction(self) -> Kernel:
+        return compile_kernel("friction", {"p": self.symbols.p}, {"mu": self.friction_expressions})
+
+    def friction_at(self, p: ArrayLike) -> NDArray[np.float64]:
+        """Return the coefficient of friction of every contact for a vector of parameters; infinite if it never slides."""
+        mu = np.full(len(self.gaps), np.inf)
+        slides = [c for c, gap in enumerate(self.gaps) if gap.slides]
+        if slides:
+            mu[slides] = self._friction(p)["mu"]
+        return mu
 
     @functools.cached_property
     def _terms(self) -> Kernel:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from impinge.contact.law import Law
 from impinge.model import WORKS, Model
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
-from impinge.simulation.contacts import PASSED
+from impinge.simulation.contacts import PASSED, SLIDING
 from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
@@ -105,9 +105,9 @@ def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log:
     t = rows[:, 0]
     energy = signals["energy_kinetic"] + signals["energy_potential"]
     names = model.contacts
-    beyond = dict.fromkeys(model.extents, (PASSED,))
-    modes = [law.modes + beyond.get(c, ()) for c, law in enumerate(laws)]
-    closed = [law.closed + (False,) * (c in beyond) for c, law in enumerate(laws)]
+    both = list(zip(laws, model.gaps, strict=True))
+    modes = [law.modes + (PASSED,) * gap.limited + (SLIDING,) * gap.slides for law, gap in both]
+    closed = [law.closed + (False,) * gap.limited + (True,) * gap.slides for law, gap in both]
     events = tuple(
         Event(
             time=time,

@@ -58,6 +58,20 @@ def _is_law(one: object) -> bool:
     return type(one) in _LAWS
 
 
+def friction_of(model: Model, p: FloatArray) -> FloatArray:
+    """Return the coefficients of friction of all contacts."""
+    mu = model.friction_at(p)
+    for contact, value in zip(model.contacts, mu, strict=True):
+        if not value >= 0:
+            raise InputError(
+                f"friction of contact '{contact}' of model '{model.name}'",
+                "a coefficient of zero or more",
+                f"{value:g}",
+                "Check the parameters that it depends on.",
+            )
+    return mu
+
+
 def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> None:
     """Raise the error that fits if a model cannot start here: M, constraints, gaps."""
     who = f"start of model '{model.name}'"

@@ -1,8 +1,11 @@
-"""What the simulator asks of one contact: its law, and where its surface ends.
+"""What the simulator asks of one contact: its law, where its surface ends, and its friction.
 
 A surface with an end (an edge, a gate) has an extent, positive where the surface is. A contact that is
 closed where the extent falls through zero, or whose gap closes beyond it, is Passed: no force acts, and its
 law is not asked, until the gap is open again.
+
+A contact with friction that is closed sticks, in its law's mode, or is Sliding: its law then goes on as in the
+mode that it closes in, for the gap alone.
 """
 
 from __future__ import annotations
@@ -10,11 +13,24 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import ask, inlined, jit
-from impinge.contact.law import EXTENT, GAP, GUARDS, NORMAL, TANGENT, TOUCHING
+from impinge.contact import friction
+from impinge.contact.law import (
+    DRAG,
+    EXTENT,
+    GAP,
+    GRIP,
+    GUARDS,
+    NORMAL,
+    NOTHING,
+    SLOW,
+    TANGENT,
+    TOUCHING,
+    WATCH_BITS,
+)
 from impinge.contact.law import FORCE as OPEN
-from impinge.simulation.plant import PRESS, RATE, VALUE
+from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE
 
-PASSED = "Passed"
+PASSED, SLIDING = "Passed", "Sliding"
 
 
 @inlined
@@ -26,34 +42,79 @@ def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) ->
         for s in range(plant.slips[c], plant.slips[c + 1]):
             w.prescribed[m + s], w.value[m + s] = OPEN, 0.0
         return
-    w.prescribed[i] = ask(plant.prescribe[c], (mode, NORMAL, gap, rate, plant.gains[c], w.value[i:]))
+    slides = plant.nt > 0 and mode == plant.sliding[c]
+    own = plant.closing[c] if slides else mode
+    w.prescribed[i] = ask(plant.prescribe[c], (own, NORMAL, gap, rate, plant.gains[c], w.value[i:]))
     if plant.ns == 0:
         return
+    first, last = plant.slips[c], plant.slips[c + 1]
+    if slides:
+        friction.drag(plant.mu[c], w.rows[RATE, m:], w.direction, first, last, w.value[m:])
+        for s in range(first, last):
+            w.prescribed[m + s] = DRAG
+        return
     was_closed = plant.closed[c, w.mode[c]] != 0
-    for s in range(plant.slips[c], plant.slips[c + 1]):
+    for s in range(first, last):
         slip = w.rows[VALUE, m + s] - w.anchor[s] if was_closed else 0.0
         arguments = (mode, TANGENT, slip, w.rows[RATE, m + s], plant.gains[c], w.value[m + s :])
         w.prescribed[m + s] = ask(plant.prescribe[c], arguments)
 
 
-@inlined
-def guards(plant: Any, c: int, mode: int, gap: float, rate: float, force: float, extent: float, values: Any) -> int:
-    """Write a contact's guards: its law's, and behind them the one that watches the end of its surface.
+@jit
+def closing_mode(plant: Any, w: Any, c: int) -> int:
+    """Return the mode in which a contact would be if it were closed at the state just evaluated."""
+    if plant.nt == 0 or plant.sliding[c] < 0:
+        return plant.closing[c]
+    if plant.closed[c, w.mode[c]] != 0:
+        return w.mode[c]
+    rates = w.rows[RATE, plant.nh + plant.nc :]
+    first, last = plant.slips[c], plant.slips[c + 1]
+    if friction.length(rates, first, last) <= friction.CREEP:
+        return plant.closing[c]
+    friction.aim(rates, w.direction, first, last)
+    return plant.sliding[c]
 
-    Return what they watch, two bits each.
+
+@jit
+def grip(plant: Any, w: Any, rows: Any, c: int) -> float:
+    """Return what friction can still hold, or the speed of what slides, as a guard: scaled to TOUCHING."""
+    mode = w.mode[c]
+    if plant.sliding[c] < 0 or plant.closed[c, mode] == 0:
+        return 1.0
+    i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
+    if mode == plant.sliding[c]:
+        return friction.along(rows[RATE, m:], w.direction, first, last) * (TOUCHING / SLOW)
+    held = friction.length(rows[FORCE, m:], first, last)
+    return (plant.mu[c] * rows[FORCE, i] - held) * (TOUCHING / NOTHING)
+
+
+@inlined
+def guards(
+    plant: Any, c: int, mode: int, gap: float, rate: float, force: float, extent: float, hold: float, values: Any
+) -> int:
+    """Write a contact's guards: its law's, behind them the one that watches its surface's end, then its grip.
+
+    Return what they watch, WATCH_BITS each.
     """
+    place = GUARDS
+    if plant.nt > 0:
+        values[values.size - 1] = hold
     if plant.ne > 0 and mode == plant.passed[c]:
         for k in range(GUARDS):
             values[k] = 1.0
-        values[GUARDS] = -gap
-        return GAP << 2 * GUARDS
-    watched = ask(plant.guard[c], (mode, gap, rate, force, plant.gains[c], values))
+        values[place] = -gap
+        return GAP << WATCH_BITS * place
+    own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
+    watched = ask(plant.guard[c], (own, gap, rate, force, plant.gains[c], values))
     if plant.ne > 0:
-        values[GUARDS] = 1.0
+        values[place] = 1.0
         if plant.extent[c] >= 0:
             by_gap = plant.closed[c, mode] == 0 and gap > extent
-            values[GUARDS] = gap if by_gap else extent
-            watched += (GAP if by_gap else EXTENT) << 2 * GUARDS
+            values[place] = gap if by_gap else extent
+            watched += (GAP if by_gap else EXTENT) << WATCH_BITS * place
+        place += 1
+    if plant.nt > 0:
+        watched += GRIP << WATCH_BITS * place
     return watched
 
 
@@ -70,14 +131,63 @@ def decide(plant: Any, w: Any, rows: Any, c: int, fired: int) -> int:
             return plant.passed[c] if gap <= TOUCHING else 0
         if (beyond and gap <= 0.0) or (fell and gap <= TOUCHING):
             return plant.passed[c]
-    return ask(plant.decide[c], (mode, gap, rows[RATE, i], rows[PRESS, i], plant.gains[c], fired))
+    own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
+    chosen = ask(plant.decide[c], (own, gap, rows[RATE, i], rows[PRESS, i], plant.gains[c], fired))
+    if plant.nt > 0 and plant.sliding[c] >= 0 and plant.closed[c, chosen] != 0:
+        return _stick_or_slide(plant, w, rows, c, chosen, fired & (1 << (w.guards.shape[2] - 1)) != 0)
+    return chosen
+
+
+@jit
+def _stick_or_slide(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bool) -> int:
+    """Return the mode that its law has chosen for a closed contact if it sticks, else Sliding."""
+    i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
+    rates, mode = rows[RATE, m:], w.mode[c]
+    if plant.closed[c, mode] == 0:
+        return plant.sliding[c] if friction.length(rates, first, last) > friction.CREEP else chosen
+    if mode == plant.sliding[c]:
+        stops = friction.stops(rates, rows[PRESS, m:], w.direction, first, last, fell)
+        return chosen if stops else mode
+    held = friction.length(rows[FORCE, m:], first, last)
+    return plant.sliding[c] if fell or held > plant.mu[c] * rows[FORCE, i] + NOTHING else chosen
 
 
 @jit
 def change(plant: Any, w: Any, c: int, mode: int) -> None:
-    """Change a contact's mode; slip counts from where it closes."""
-    m = plant.nh + plant.nc
-    if plant.closed[c, mode] != 0 and plant.closed[c, w.left_mode[c]] == 0:
-        for s in range(plant.slips[c], plant.slips[c + 1]):
-            w.anchor[s] = w.rows[VALUE, m + s]
+    """Change a contact's mode; slip counts from where it closes or stops, and sliding has a direction."""
+    m, first, last = plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
+    slides = plant.nt > 0 and mode == plant.sliding[c]
+    if slides:
+        if plant.closed[c, w.mode[c]] != 0:
+            friction.yields(w.rows[FORCE, m:], w.direction, first, last)
+            w.turned[c] = w.left_mode[c] == mode
+        else:
+            friction.aim(w.rows[RATE, m:], w.direction, first, last)
+    elif plant.closed[c, mode] != 0:
+        stopped = plant.nt > 0 and w.mode[c] == plant.sliding[c]
+        if plant.closed[c, w.left_mode[c]] == 0 or stopped:
+            for s in range(first, last):
+                w.anchor[s] = w.rows[VALUE, m + s]
     w.mode[c] = mode
+
+
+@jit
+def changed(plant: Any, w: Any, c: int) -> bool:
+    """Tell whether a contact is in another mode than on the left side of this instant, or slides the other way."""
+    return w.mode[c] != w.left_mode[c] or (w.turned[c] != 0 and w.mode[c] == plant.sliding[c])
+
+
+@jit
+def remember(w: Any) -> None:
+    """Keep the current modes as those on the left side of an instant."""
+    for c in range(w.mode.size):
+        w.left_mode[c], w.turned[c] = w.mode[c], 0
+
+
+@jit
+def aim(plant: Any, w: Any, rows: Any) -> None:
+    """Turn the directions of contacts that slide to those of their slip rates."""
+    for c in range(plant.nc):
+        first, last = plant.slips[c], plant.slips[c + 1]
+        if w.mode[c] == plant.sliding[c] and last > first + 1:
+            friction.aim(rows[RATE, plant.nh + plant.nc :], w.direction, first, last)

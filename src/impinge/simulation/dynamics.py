@@ -6,25 +6,82 @@ from typing import Any
 
 from numba import carray, types
 
-from impinge.compile import ask, call, callback, jit, struct_type
+from impinge.compile import ask, call, callback, inlined, jit, struct_type
 from impinge.contact.law import SLOW, TOUCHING
-from impinge.contact.rows import row_forces
-from impinge.simulation.contacts import prescribe
-from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, Plant, Workspace, impulses
+from impinge.contact.rows import INDEPENDENT, row_forces
+from impinge.simulation.contacts import closing_mode, prescribe
+from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, WHOLE, Plant, Workspace, impulses
+
+# A sum is nothing if it is this small against its terms: then what rests has no acceleration at all.
+_ROUNDING = 16 * 2.0**-52
+_SMALL = 1e-9  # larger ones are not even looked at
 
 _POINTER = types.CPointer(types.float64)
 _EVALUATE = types.int64(struct_type(Plant), struct_type(Workspace), types.float64, _POINTER, _POINTER)
 _FIND_PRESS = types.int64(struct_type(Plant), struct_type(Workspace))
 
 
+@jit
+def in_flight(plant: Any, w: Any) -> bool:
+    """Tell whether no contact is closed, and there are constraints that a kernel of their own solves then."""
+    if plant.flight == 0 or w.counts[WHOLE] != 0:
+        return False
+    for c in range(plant.nc):
+        if plant.closed[c, w.mode[c]] != 0:
+            return False
+    return True
+
+
+@inlined
+def _fly(plant: Any, w: Any, t: float, y: Any, dy: Any) -> bool:
+    """Write what `evaluate` does while no contact is closed; return False if constraints are redundant."""
+    nq, nv, nh, ne, out, rows = plant.nq, plant.nv, plant.nh, plant.ne, w.flight, w.rows
+    integrated = plant.nc + plant.nt
+    m = nh + plant.nc + plant.ns
+    call(plant.flight, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, plant.stabilization, out))
+    if not out[out.size - 1] > INDEPENDENT:
+        return False
+    g = nv + nh
+    rate, partial = g + m, g + 2 * m
+    extent = partial + nh + 3
+    for i in range(nq):
+        dy[i] = y[nq + i]
+    for i in range(nv):
+        dy[nq + i] = out[i]
+    work = 0.0
+    for i in range(nh):
+        rows[FORCE, i] = out[nv + i]
+        work += out[nv + i] * (out[rate + i] - out[partial + i])
+    for i in range(nh, m):
+        rows[FORCE, i] = 0.0
+    for i in range(m):
+        rows[VALUE, i], rows[RATE, i] = out[g + i], out[rate + i]
+    first = nq + nv
+    for k in range(integrated):
+        dy[first + k] = out[rate + nh + k]
+        dy[first + integrated + ne + k] = 0.0
+    for k in range(ne):
+        rows[VALUE, m + k], rows[RATE, m + k] = out[extent + k], out[extent + ne + k]
+        dy[first + integrated + k] = out[extent + ne + k]
+    works = impulses(plant) + integrated
+    dy[works] = out[partial + nh]
+    dy[works + 1] = -out[partial + nh + 1]
+    dy[works + 2] = out[partial + nh + 2]
+    dy[works + 3] = work
+    dy[works + 4] = 0.0
+    return True
+
+
 @callback(_EVALUATE)
 def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -> int:
     """Do the work of `evaluate`; called by address so that its many callers do not each contain it."""
-    nq, nv, nh, nc, ne = plant.nq, plant.nv, plant.nh, plant.nc, plant.ne
+    nq, nv, nh, nc, ne, nt = plant.nq, plant.nv, plant.nh, plant.nc, plant.ne, plant.nt
     m = nh + nc + plant.ns
     y, dy = carray(state, w.y.size), carray(derivative, w.y.size)
     out, rows, closed, value = w.out, w.rows, w.prescribed, w.value
     w.counts[EVALUATIONS] += 1
+    if in_flight(plant, w) and _fly(plant, w, t, y, dy):
+        return 0
     call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, out))
     g, rate, drift = nv, nv + m, nv + 2 * m
     partial, power, response = nv + 3 * m, nv + 4 * m, nv + 4 * m + 3
@@ -36,21 +93,21 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
     for k in range(ne):
         rows[VALUE, m + k] = out[extent + k]
         rows[RATE, m + k] = out[extent + ne + k]
-        dy[nq + nv + nc + k] = out[extent + ne + k]
+        dy[nq + nv + nc + nt + k] = out[extent + ne + k]
 
     for i in range(nh):
         closed[i] = 1
         value[i] = -plant.stabilization[0] * out[g + i] - plant.stabilization[1] * out[rate + i]
     for c in range(nc):
         prescribe(plant, w, c, w.mode[c], out[g + nh + c], out[rate + nh + c])
-    row_forces(W, out[drift : drift + m], closed, value, rows[FORCE], w.solver)
+    row_forces(W, out[drift : drift + m], closed, value, plant.normal, rows[FORCE], w.solver)
 
     for i in range(nq):
         dy[i] = y[nq + i]
     for i in range(nv):
         dy[nq + i] = out[i]
     first_impulse = impulses(plant)
-    works = first_impulse + nc
+    works = first_impulse + nc + nt
     for k in range(3):
         dy[works + k] = out[power + k]
     dy[works + 1] = -dy[works + 1]
@@ -66,10 +123,25 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
             dy[works + 3] += work
         else:
             dy[works + 4] += work
-        if nh <= i < nh + nc:
+        if nh <= i < nh + nc + nt:
             dy[nq + nv + i - nh] = out[rate + i]
             dy[first_impulse + i - nh] = force
+    if nc > 0:
+        _quiet(plant, w, out, response, dy)
     return 0
+
+
+@inlined
+def _quiet(plant: Any, w: Any, out: Any, response: int, dy: Any) -> None:
+    """Set accelerations to zero that are the rounding of their terms: what rests in contact stays where it is."""
+    for k in range(plant.nv):
+        change = abs(dy[plant.nq + k])
+        if 0.0 < change <= _SMALL:
+            size = abs(out[k])
+            for i in range(plant.nh + plant.nc + plant.ns):
+                size += abs(out[response + i * plant.nv + k] * w.rows[FORCE, i])
+            if change <= _ROUNDING * size:
+                dy[plant.nq + k] = 0.0
 
 
 @jit
@@ -89,8 +161,8 @@ def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> flo
     nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
     drift = w.out[nv + 2 * m : nv + 3 * m]
     W = w.out[nv + 4 * m + 3 + nv * m :]
-    _prescribe(plant, w, c, plant.closing[c], gap, rate)
-    row_forces(W, drift, w.prescribed, w.value, w.attempt, w.solver)
+    _prescribe(plant, w, c, closing_mode(plant, w, c), gap, rate)
+    row_forces(W, drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
     _prescribe(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
     return w.attempt[i]
 
@@ -130,14 +202,36 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
         w.rows[PRESS, i] = press
         asked |= press < 0.0 if plant.closed[c, w.mode[c]] != 0 else w.rows[VALUE, i] <= 0.0
     if asked:
+        if in_flight(plant, w):  # contact space is not known then
+            w.counts[WHOLE] = 1
+            evaluate(plant, w, t, y, dy)
+            w.counts[WHOLE] = 0
         ask(plant.find_press, (plant, w))
+    if plant.nt > 0:
+        _accelerations(plant, w)
+
+
+@jit
+def _accelerations(plant: Any, w: Any) -> None:
+    """Write the accelerations of the slips of contacts that slide: what decides whether they stop."""
+    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
+    W = w.out[nv + 4 * m + 3 + nv * m :]
+    for c in range(plant.nc):
+        if w.mode[c] == plant.sliding[c]:
+            for s in range(plant.slips[c], plant.slips[c + 1]):
+                i = plant.nh + plant.nc + s
+                total = w.out[nv + 2 * m + i]
+                for j in range(m):
+                    total += W[i * m + j] * w.rows[FORCE, j]
+                w.rows[PRESS, i] = total
 
 
 @jit
 def restore_gaps(plant: Any, y: Any, rows: Any) -> None:
-    """Set the integrated gaps and extents to their true values."""
+    """Set the integrated gaps, slips and extents to their true values."""
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
-    for c in range(plant.nc):
-        y[x + c] = rows[VALUE, plant.nh + c]
+    integrated = plant.nc + plant.nt
+    for k in range(integrated):
+        y[x + k] = rows[VALUE, plant.nh + k]
     for k in range(plant.ne):
-        y[x + plant.nc + k] = rows[VALUE, m + k]
+        y[x + integrated + k] = rows[VALUE, m + k]

@@ -93,6 +93,8 @@ def decide_modes(plant: Any, w: Any) -> bool:
 def _resume(plant: Any, w: Any) -> None:
     """Let the next step begin at the current state, whose derivative is in ``w.K[0]``."""
     assign_rows(w.rows_start, w.rows)
+    if plant.nt > 0:
+        contacts.aim(plant, w, w.rows_start)
     restore_gaps(plant, w.y, w.rows_start)
     note_extremes(plant, w, w.rows_start)
 
@@ -107,11 +109,11 @@ def _restart(plant: Any, w: Any, longest: float) -> None:
 
 
 @jit
-def _any_changed(w: Any) -> bool:
-    changed = False
-    for c in range(w.mode.size):
-        changed |= w.mode[c] != w.left_mode[c]
-    return changed
+def _any_changed(plant: Any, w: Any) -> bool:
+    any_ = False
+    for c in range(plant.nc):
+        any_ |= contacts.changed(plant, w, c)
+    return any_
 
 
 @jit
@@ -137,12 +139,12 @@ def _change_inputs(plant: Any, w: Any, log: Any, longest: float) -> int:
     """Hold ``w.command`` from now on; contacts that it opens or closes change at this instant."""
     t = w.time[TIME]
     assign(w.left_y, w.y)
-    assign(w.left_mode, w.mode)
+    contacts.remember(w)
     assign(w.held, w.u)
     assign(w.u, w.command)
     if not decide_modes(plant, w):
         return CYCLE
-    if not _any_changed(w):
+    if not _any_changed(plant, w):
         _resume(plant, w)
         return DONE
     _restart(plant, w, longest)
@@ -160,7 +162,7 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
     t = w.time[TIME]
     left_time = t + low * h
     dense_state(plant, w, h, low, w.left_y)
-    assign(w.left_mode, w.mode)
+    contacts.remember(w)
     evaluate_and_press(plant, w, left_time, w.left_y, w.scratch[1])
     guards_of_rows(plant, w, w.rows, w.guards[0])
     note_extremes(plant, w, w.rows)
@@ -181,7 +183,7 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
 
     w.counts[STALLED] += 1
     w.time[LEFT_TIME] = left_time
-    if _any_changed(w):
+    if _any_changed(plant, w):
         add_row(plant, w, log, left_time, w.left_y, w.left_mode)
         add_row(plant, w, log, left_time, w.y, w.mode)
         w.time[ROW_TIME] = w.time[TIME]
@@ -264,6 +266,8 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         w.time[TIME] = end if t + h >= end - resolution(end) else t + h
         assign(w.K[0], w.K[plant.tableau.c.size - 1])
         assign_rows(w.rows_start, w.rows_end)
+        if plant.nt > 0:
+            contacts.aim(plant, w, w.rows_start)
         restore_gaps(plant, w.y, w.rows_start)
         note_extremes(plant, w, w.rows_start)
         if plant.fixed_step == 0.0:

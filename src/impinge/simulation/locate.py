@@ -10,7 +10,7 @@ from impinge.compile import jit
 from impinge.contact.law import GUARDS, TOUCHING
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
-from impinge.simulation.plant import PRESS, RATE, VALUE, impulses
+from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE, impulses
 from impinge.simulation.roots import DEGREE, NODES, NONE, first_fall, next_guess
 from impinge.simulation.step import dense_polynomial, dense_state
 
@@ -30,7 +30,8 @@ def guards_of_rows(plant: Any, w: Any, rows: Any, guards: Any) -> None:
     for c in range(plant.nc):
         i = plant.nh + c
         extent = rows[VALUE, plant.extent[c]] if plant.ne > 0 and plant.extent[c] >= 0 else 1.0
-        contacts.guards(plant, c, w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], extent, guards[c])
+        hold = contacts.grip(plant, w, rows, c) if plant.nt > 0 else 1.0
+        contacts.guards(plant, c, w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], extent, hold, guards[c])
 
 
 @jit
@@ -57,6 +58,28 @@ def _stays_below(gap: float, h: float, change: Any) -> bool:
 
 
 @jit
+def _slip_polynomials(plant: Any, w: Any, c: int) -> None:
+    """Write what a contact's grip depends on as polynomials: its slips if it slides, else the impulses along them."""
+    slides = w.mode[c] == plant.sliding[c]
+    begin = plant.nq + plant.nv + plant.nc if slides else impulses(plant) + plant.nc
+    for s in range(plant.slips[c], plant.slips[c + 1]):
+        dense_polynomial(plant, w, begin + s, w.poly[3 + s])
+
+
+@jit
+def _grip_at(plant: Any, w: Any, c: int, theta: float, press: float) -> float:
+    """Return a contact's grip from the polynomials of the step; see `contacts.grip`."""
+    m = plant.nh + plant.nc
+    for s in range(plant.slips[c], plant.slips[c + 1]):
+        poly, rate = w.poly[3 + s], 0.0
+        for j in range(poly.size - 1, -1, -1):
+            rate = rate * theta + (j + 1) * poly[j]
+        w.grip[RATE, m + s], w.grip[FORCE, m + s] = rate, rate
+    w.grip[FORCE, plant.nh + c] = press
+    return contacts.grip(plant, w, w.grip, c)
+
+
+@jit
 def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
     """Write one contact's guards at the nodes of the step: true at both ends, from the polynomials between.
 
@@ -65,17 +88,18 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
     """
     gap, impulse, extent = w.poly[0], w.poly[1], w.poly[2]
     first, limited = plant.nq + plant.nv + c, plant.ne > 0 and plant.extent[c] >= 0
-    place = plant.nq + plant.nv + plant.extent[c] - plant.nh - plant.ns  # of the extent in y
+    place = plant.nq + plant.nv + plant.extent[c] - plant.nh - plant.ns + plant.nt  # of the extent in y
     dense_polynomial(plant, w, first, gap)
     if limited and w.mode[c] == plant.passed[c] and _stays_below(w.y[first], h, gap):
         return False
     dense_polynomial(plant, w, impulses(plant) + c, impulse)
     if limited:
         dense_polynomial(plant, w, place, extent)
-    for k in range(GUARDS):
+    if plant.nt > 0:
+        _slip_polynomials(plant, w, c)
+    count = w.nodes.shape[0]
+    for k in range(count):
         w.nodes[k, 0], w.nodes[k, DEGREE] = w.guards[0, c, k], w.guards[1, c, k]
-    if plant.ne > 0:
-        w.nodes[GUARDS, 0], w.nodes[GUARDS, DEGREE] = w.guards[0, c, GUARDS], w.guards[1, c, GUARDS]
     closed = plant.closed[c, w.mode[c]]
     for n in range(1, DEGREE):
         theta = NODES[n]
@@ -93,11 +117,11 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
             for j in range(extent.size - 1, -1, -1):
                 reach = (reach + extent[j]) * theta
             reach = w.y[place] + h * reach
-        contacts.guards(plant, c, w.mode[c], value, rate, press, reach, w.value)  # w.value is free here
-        for k in range(GUARDS):
-            w.nodes[k, n] = w.value[k]
-        if plant.ne > 0:
-            w.nodes[GUARDS, n] = w.value[GUARDS]
+        hold = _grip_at(plant, w, c, theta, press) if plant.nt > 0 else 1.0
+        values = w.value[:count]  # free here
+        contacts.guards(plant, c, w.mode[c], value, rate, press, reach, hold, values)
+        for k in range(count):
+            w.nodes[k, n] = values[k]
     return True
 
 

@@ -2,9 +2,10 @@
 
 The integrated vector y holds, one after another,
 
-    q (nq), v (nv), gaps (nc), extents (ne), impulses (nc), work (5: applied, damping, time, constraints, contacts).
+    q (nq), v (nv), gaps (nc), slips (nt), extents (ne), impulses of gaps (nc) and slips (nt),
+    work (5: applied, damping, time, constraints, contacts).
 
-The gaps and extents are integrated beside the coordinates they depend on, so that step control resolves them and
+Slips are there (nt = ns) if any contact may slide. Gaps, slips and extents are integrated beside the coordinates they depend on, so that step control resolves them and
 dense output gives each of them as a polynomial over the step; the impulses' derivatives give the forces.
 At the start of every step they are set to their true values.
 """
@@ -30,11 +31,12 @@ VALUE, RATE, FORCE, PRESS = 0, 1, 2, 3
 
 
 class Plant(NamedTuple):
-    """Addresses, sizes and numbers that stay fixed during a run (nh constraints, nc contacts, ns slips, ne extents)."""
+    """Addresses, sizes and numbers that stay fixed in a run (nh constraints, nc contacts, ns slips, ne extents)."""
 
     evaluate: int
     find_press: int
     dynamics: int
+    flight: int  # the kernel while no contact is closed, or 0
     signals: int
     nq: int
     nv: int
@@ -43,6 +45,7 @@ class Plant(NamedTuple):
     nc: int
     ns: int
     ne: int
+    nt: int
     ny: int
     signal_size: int
     parameters: Vector
@@ -56,6 +59,9 @@ class Plant(NamedTuple):
     slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
     extent: Integers  # the row of a contact's extent, or −1
     passed: Integers  # its mode beyond the end of its surface, or −1
+    sliding: Integers  # its mode while it slides, or −1
+    normal: Integers  # for each row, that of the gap of its contact
+    mu: Vector  # coefficients of friction, infinite where it never slides
     stabilization: Vector
     tableau: Tableau
     rtol: float
@@ -81,6 +87,7 @@ class Workspace(NamedTuple):
     trial: Vector
     scratch: Matrix
     out: Vector
+    flight: Vector
     signal: Vector
     rows: Matrix  # at the last evaluated state
     rows_start: Matrix
@@ -89,8 +96,10 @@ class Workspace(NamedTuple):
     value: Vector
     attempt: Vector
     anchor: Vector  # slip at which each sliding direction began to stick
+    direction: Vector  # in which contacts slide: one entry for each of their slips
     solver: RowWorkspace
     poly: Matrix
+    grip: Matrix  # rows at a node of the step, as far as friction asks for them
     nodes: Matrix  # one contact's guards at the nodes of the step
     guards: Cube  # all contacts' guards at one instant
     candidates: Matrix
@@ -99,6 +108,7 @@ class Workspace(NamedTuple):
     left_y: Vector
     left_mode: Integers
     fired: Integers
+    turned: Integers  # contacts that slide the other way than before this instant
     since: Vector
     min_gap: Vector
     min_force: Vector
@@ -111,7 +121,7 @@ class Workspace(NamedTuple):
 # Indices into Workspace.time.
 TIME, STEP, ERROR, LEFT_TIME, ROW_TIME = 0, 1, 2, 3, 4
 # Indices into Workspace.counts.
-STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED = 0, 1, 2, 3, 4
+STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE = 0, 1, 2, 3, 4, 5
 
 
 class Log(NamedTuple):
@@ -137,7 +147,7 @@ def columns(plant: Plant) -> dict[str, slice]:
         "rate": plant.nh + plant.nc + plant.ns + plant.ne,
         "force": plant.nh + plant.nc + plant.ns + plant.ne,
         "mode": plant.nc,
-        "impulse": plant.nc,
+        "impulse": plant.nc + plant.nt,
         "work": len(WORKS),
         "energies": 2,
         "y": plant.ny,
@@ -152,7 +162,7 @@ def columns(plant: Plant) -> dict[str, slice]:
 @jit
 def impulses(plant: Any) -> int:
     """Return where the impulses stand in the integrated vector."""
-    return plant.nq + plant.nv + plant.nc + plant.ne
+    return plant.nq + plant.nv + plant.nc + plant.nt + plant.ne
 
 
 @jit
@@ -179,9 +189,9 @@ def assign_rows(target: Any, source: Any) -> None:
 
 def workspace(plant: Plant, kernel_size: int) -> Workspace:
     """Allocate everything a run of this plant writes to."""
-    n = plant.nq + plant.nv + 2 * plant.nc + plant.ne + len(WORKS)
+    n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.ne + len(WORKS)
     m, s = plant.nh + plant.nc + plant.ns, plant.tableau.c.size
-    guards = GUARDS + min(plant.ne, 1)
+    guards = GUARDS + min(plant.ne, 1) + min(plant.nt, 1)
     contacts = np.zeros(plant.nc)
     return Workspace(
         y=np.zeros(n),
@@ -191,11 +201,12 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array([0.0, 0.0, 1e-4, -np.inf, -np.inf]),
-        counts=np.zeros(5, dtype=np.int64),
+        counts=np.zeros(6, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
         out=np.zeros(kernel_size),
+        flight=np.zeros(plant.nv + 2 * plant.nh + 2 * m + 3 + 2 * plant.ne + 1),
         signal=np.zeros(plant.signal_size),
         rows=np.zeros((4, m + plant.ne)),
         rows_start=np.zeros((4, m + plant.ne)),
@@ -204,8 +215,10 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         value=np.zeros(m + guards),
         attempt=np.zeros(m),
         anchor=np.zeros(plant.ns),
+        direction=np.zeros(plant.ns),
         solver=row_workspace(m),
-        poly=np.zeros((3, plant.tableau.dense.shape[1])),
+        poly=np.zeros((3 + plant.nt, plant.tableau.dense.shape[1])),
+        grip=np.zeros((4, m if plant.nt else 0)),
         nodes=np.zeros((guards, NODES.size)),
         guards=np.zeros((3, plant.nc, guards)),
         candidates=np.zeros((plant.nc, guards)),
@@ -214,6 +227,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         left_y=np.zeros(n),
         left_mode=np.zeros(plant.nc, dtype=np.int64),
         fired=np.zeros(plant.nc, dtype=np.int64),
+        turned=np.zeros(plant.nc, dtype=np.int64),
         since=contacts.copy(),
         min_gap=np.full(plant.nc, np.inf),
         min_force=np.full(plant.nc, np.inf),
@@ -237,14 +251,19 @@ def contact_tables(model: Model, laws: Sequence[Law]) -> dict[str, Any]:
 
 def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> dict[str, Any]:
     width = max((len(law.gains) for law in laws), default=1)
-    modes = max((len(law.modes) for law in laws), default=0) + 1
+    modes = max((len(law.modes) for law in laws), default=0) + 2
     counts = [len(gap.slips) for gap in gaps]
-    rows = constraints + len(gaps) + sum(counts)
+    gap_rows = constraints + len(gaps)
+    rows = gap_rows + sum(counts)
     limited = {c: k for k, c in enumerate(c for c, gap in enumerate(gaps) if gap.limited)}
     gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes), dtype=np.int64)
     for i, law in enumerate(laws):
         gains[i, : len(law.gains)] = law.gains
         closed[i, : len(law.closed)] = law.closed
+    passed = [len(law.modes) if gap.limited else -1 for gap, law in zip(gaps, laws, strict=True)]
+    sliding = [len(law.modes) + gap.limited if gap.slides else -1 for gap, law in zip(gaps, laws, strict=True)]
+    for c, mode in enumerate(sliding):
+        closed[c, mode] = closed[c, mode] if mode < 0 else 1
     return {
         "prescribe": np.array([law.prescribe.address for law in laws], dtype=np.int64),
         "slope": np.array([law.slope.address for law in laws], dtype=np.int64),
@@ -255,7 +274,9 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> d
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
         "slips": np.cumsum([0, *counts], dtype=np.int64),
         "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
-        "passed": np.array([len(law.modes) if c in limited else -1 for c, law in enumerate(laws)], dtype=np.int64),
+        "passed": np.array(passed, dtype=np.int64),
+        "sliding": np.array(sliding, dtype=np.int64),
+        "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
     }
 
 
@@ -272,5 +293,6 @@ def sizes(model: Model) -> dict[str, Any]:
         "nc": len(model.gaps),
         "ns": len(model.slips),
         "ne": len(model.extents),
+        "nt": len(model.slips) if any(gap.slides for gap in model.gaps) else 0,
         "ny": len(model.outputs),
     }

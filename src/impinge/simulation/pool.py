@@ -51,8 +51,10 @@ def _placed(fields: Any, memory: Any) -> Any:
 def room_for(plant: Plant, kernel_size: int) -> Iterator[Room]:
     """Lend a workspace for one run of a plant; no two runs have the same one at a time."""
     tableau = plant.tableau.dense.shape
-    sizes = (plant.nq, plant.nv, plant.nu, plant.nh, plant.nc, plant.ns, plant.ne, plant.ny, plant.signal_size)
-    free = _free.setdefault((*sizes, *tableau, kernel_size), [])
+    rows = (plant.nh, plant.nc, plant.ns, plant.ne, plant.nt)
+    free = _free.setdefault(
+        (plant.nq, plant.nv, plant.nu, plant.ny, *rows, plant.signal_size, *tableau, kernel_size), []
+    )
     try:
         room = free.pop()
     except IndexError:

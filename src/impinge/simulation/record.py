@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import call, jit
+from impinge.simulation.contacts import changed
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.plant import FORCE, RATE, ROW_TIME, TIME, VALUE, assign, impulses
 
@@ -65,13 +66,13 @@ def add_row(plant: Any, w: Any, log: Any, t: float, y: Any, mode: Any) -> None:
 
 @jit
 def add_events(plant: Any, w: Any, log: Any, t: float) -> None:
-    """Append an event for every contact whose mode differs from the one on the left side of this instant.
+    """Append an event for every contact that has changed since the left side of this instant.
 
     Its impulse is what the contact delivered since its previous event. The left row must be the last but
     one in the log, the right row the last.
     """
     for c in range(plant.nc):
-        if w.mode[c] != w.left_mode[c]:
+        if changed(plant, w, c):
             event = log.events[log.used[EVENTS]]
             impulse = w.y[impulses(plant) + c]
             event[0], event[1], event[2], event[3] = t, c, w.left_mode[c], w.mode[c]

@@ -18,7 +18,7 @@ from impinge.errors import InputError, show
 from impinge.model import Model, finite
 from impinge.simulation import engine
 from impinge.simulation.assemble import assemble
-from impinge.simulation.check import check_start, command_list, laws_of
+from impinge.simulation.check import check_start, command_list, friction_of, laws_of
 from impinge.simulation.clock import Clock, Controller, exact_period
 from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.method import Adaptive, FixedStep, Method
@@ -103,7 +103,9 @@ def simulate(
         raise InputError(
             who, "a method, Adaptive(...) or FixedStep(...)", repr(method), "Leave it out for the default."
         )
-    plant = plant_of(model, laws, p, stabilization, chosen, end)._replace(sample=spacing, every_step=sample is None)
+    plant = plant_of(model, laws, p, stabilization, chosen, end)._replace(
+        flight=model.flight.address if model.constraints else 0, sample=spacing, every_step=sample is None
+    )
     controllers = list(controller) if isinstance(controller, Sequence) else [controller]
     with room_for(plant, model.dynamics.size) as room:
         run = _Run(model, plant, room, progress)
@@ -132,11 +134,13 @@ def plant_of(
         evaluate=right_hand_side.address,
         find_press=find_press.address,
         dynamics=model.dynamics.address,
+        flight=0,
         signals=model.signals.address,
         **sizes(model),
         signal_size=model.signals.size,
         parameters=parameters,
         **contact_tables(model, laws),
+        mu=friction_of(model, parameters),
         stabilization=np.array(gains),
         tableau=method.tableau,
         rtol=method.rtol,

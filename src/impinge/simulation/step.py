@@ -12,6 +12,19 @@ from impinge.simulation.plant import VALUE, assign, assign_rows
 
 
 @jit
+def _combine(weights: Any, K: Any, stages: int, size: int, total: Any) -> None:
+    """Write the weighted sum of the first stages' derivatives."""
+    for i in range(size):
+        total[i] = 0.0
+    for s in range(stages):
+        weight = weights[s]
+        if weight != 0.0:
+            row = K[s]
+            for i in range(size):
+                total[i] += weight * row[i]
+
+
+@jit
 def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     """Compute the stages of a step from ``w.y`` and return its error relative to the tolerance.
 
@@ -22,11 +35,10 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     stages = tableau.c.size
     for s in range(1, stages):
         # Nothing depends on the gaps, impulses and work: they are needed at the end only.
-        for i in range(w.y.size if s == stages - 1 else plant.nq + plant.nv):
-            increment = 0.0
-            for r in range(s):
-                increment += tableau.a[s, r] * w.K[r, i]
-            w.trial[i] = w.y[i] + h * increment
+        size = w.y.size if s == stages - 1 else plant.nq + plant.nv
+        _combine(tableau.a[s], w.K, s, size, w.trial)
+        for i in range(size):
+            w.trial[i] = w.y[i] + h * w.trial[i]
         if s < stages - 1:
             evaluate(plant, w, t + tableau.c[s] * h, w.trial, w.K[s])
         else:
@@ -36,21 +48,32 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
 
 
 @jit
+def _finite(y: Any) -> float:
+    """Return zero for finite numbers, else infinity."""
+    for i in range(y.size):
+        if not np.isfinite(y[i]):
+            return np.inf
+    return 0.0
+
+
+@jit
 def _error(plant: Any, w: Any, h: float) -> float:
     """Return the largest component of the error estimate over its tolerance, infinite if not finite.
 
-    Coordinates, velocities, gaps and extents count. The last two also have the difference between their integrated and
+    Coordinates, velocities, gaps, slips and extents count. The last three also have the difference between their integrated and
     true values: a surface whose bumps fall between the stages shows there.
     """
-    tableau, worst = plant.tableau, 0.0
+    if plant.fixed_step > 0.0:
+        return _finite(w.trial)
+    worst = 0.0
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
-    for i in range(x + plant.nc + plant.ne):
-        estimate = 0.0
-        for s in range(tableau.c.size):
-            estimate += tableau.error[s] * w.K[s, i]
-        estimate = abs(h * estimate)
+    rows = x + plant.nc + plant.nt
+    estimates = w.scratch[1]
+    _combine(plant.tableau.error, w.K, plant.tableau.c.size, rows + plant.ne, estimates)
+    for i in range(rows + plant.ne):
+        estimate = abs(h * estimates[i])
         if i >= x:
-            row = plant.nh + i - x if i < x + plant.nc else m + i - x - plant.nc
+            row = plant.nh + i - x if i < rows else m + i - rows
             estimate = max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
         scale = plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i]))
         ratio = estimate / scale

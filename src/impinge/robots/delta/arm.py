@@ -86,12 +86,19 @@ class Arm:
         return self.elbow + self.p["l2"] * along
 
     def kinetic(self, v: Any) -> Any:
-        """Return the kinetic energy of the unconstrained arm with a third of the flange."""
-        p, upper, lower = self.p, ca.jtimes(self.elbow, self.q, v), ca.jtimes(self.wrist, self.q, v)
-        motor = (p["m1"] * p["l1"] ** 2 / 3 + p["J_r"]) * v[0] ** 2 / 2
-        # A slender rod whose ends move at a and b has m (a² + a·b + b²)/6.
-        squares = ca.dot(upper, upper) + ca.dot(upper, lower) + ca.dot(lower, lower)
-        return motor + p["m2"] * squares / 6 + p["m3"] * ca.dot(lower, lower) / 6
+        """Return the kinetic energy of the unconstrained arm with a third of the flange.
+
+        A slender rod whose ends move at a and b has m (a² + a·b + b²)/6. With the elbow's velocity e, |e| = l₁v₁, and
+        the distal pair's direction d, |ḋ|² = v₂² + sin²q₂ v₃², the wrist moves at e + l₂ḋ, and everything is a sum of
+        |e|², |ḋ|² and e·ḋ; written out, it is a third of the instructions.
+        """
+        p, (q1, q2, q3) = self.p, ca.vertsplit(self.q)
+        c1, s1, c2, s2, c3, s3 = (f(q) for q in (q1, q2, q3) for f in (ca.cos, ca.sin))
+        motor = p["m1"] * p["l1"] ** 2 / 3 + p["J_r"] + p["l1"] ** 2 * (p["m2"] + p["m3"] / 3)
+        distal = p["l2"] ** 2 * (p["m2"] + p["m3"]) / 3
+        both = p["l1"] * p["l2"] * (p["m2"] / 2 + p["m3"] / 3)
+        turning = (s1 * s2 + c1 * c2 * c3) * v[1] - c1 * s2 * s3 * v[2]  # e·ḋ / (l₁v₁)
+        return (motor * v[0] ** 2 + distal * (v[1] ** 2 + s2**2 * v[2] ** 2)) / 2 + both * v[0] * turning
 
     def potential(self) -> Any:
         """Return the potential energy; z₃ points down."""

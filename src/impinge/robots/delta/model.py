@@ -1,4 +1,4 @@
-"""The delta robot as an index-1 DAE.
+"""The delta robot as an index-1 DAE, alone or with a brick on a table within reach of its finger.
 
 Okasha and Bortoff 2020, eq. 3–5 and 12–14: nine joint angles, six loop constraints, torques on the three motors.
 The equations hold at kinematic singularities too: the constraint Jacobian H keeps its rank everywhere.
@@ -40,6 +40,44 @@ def delta(z: Sequence[float] = HOME, **parameters: float) -> Model:
     return b.build()
 
 
+def delta_with_brick(
+    z: Sequence[float] = HOME, brick: Sequence[float] = (0.02, 0.0), table: float = 0.5, **parameters: float
+) -> Model:
+    """Return the delta robot with a finger on its flange and a brick on a table.
+
+    The finger reaches down to the brick and touches its face from the left, moving along z₁: contact ``finger``.
+    The brick does not turn; it stands on the table by contact ``table``, with Coulomb friction ``mu``. Besides
+    those of `delta` there are the coordinates ``brick1`` … ``brick3`` and the outputs of `delta`.
+
+    Args:
+        z: where the flange is, m; the finger's tip is below it.
+        brick: where the brick's face is along z₁ and its center along z₂, m.
+        table: height of the table, along z₃ (down), m.
+        parameters: as for `delta`, and ``m_b``, ``mu``.
+
+    Example:
+        >>> delta_with_brick().contacts
+        ('finger', 'table')
+    """
+    b = ModelBuilder("delta_with_brick")
+    own = {"m_b": 0.06, "mu": 0.4}
+    own = {name: parameters.pop(name, value) for name, value in own.items()}
+    position, gravity = _robot(b, z, parameters)
+    m = b.parameter("m_b", own["m_b"], "kg", "brick: heavy enough for 90 mN not to move it; a stand-in")
+    mu = b.parameter("mu", own["mu"], "", "friction of brick and table: a stand-in")
+    starts = (brick[0], brick[1], table)
+    names = ("face of the brick, along z₁", "center of the brick, along z₂", "bottom of the brick, along z₃")
+    x, v = zip(
+        *(b.coordinate(f"brick{k + 1}", starts[k], unit="m", about=names[k]) for k in range(3)), strict=True
+    )
+    b.kinetic(m * sum(speed**2 for speed in v) / 2)
+    b.potential(-m * gravity * x[2])
+    b.gap("finger", x[0] - position[0], about="finger to the brick's face")
+    floor = b.parameter("table", table, "m", "height of the table, along z₃")
+    b.gap("table", floor - x[2], slip=[x[0], x[1]], friction=mu, about="brick to the table")
+    return b.build()
+
+
 def _robot(b: ModelBuilder, z: Sequence[float], parameters: Mapping[str, float]) -> tuple[Any, Any]:
     """Add the robot to a model, and return the flange's position (12) and gravity."""
     values = values_of(parameters)
@@ -68,9 +106,10 @@ def _robot(b: ModelBuilder, z: Sequence[float], parameters: Mapping[str, float])
     for i, arm in enumerate(arms):
         for j in range(3):
             b.force(b.input(f"tau_v{i + 1}{j + 1}", "N·m", about="virtual disturbance"), along=arm.q[j])
-    position = sum(flange(arms), ca.SX(3, 1)) / 3
+    threefold = sum(flange(arms), ca.SX(3, 1))  # its gradient is in the loops already
+    position = threefold / 3
     for k in range(3):
-        b.force(b.input(f"f{k + 1}", "N", about="force on the flange"), along=position[k])
+        b.force(b.input(f"f{k + 1}", "N", about="force on the flange") / 3, along=threefold[k])
     for k, h in enumerate(ca.vertsplit(loop(arms))):
         b.constraint(f"loop{k + 1}", h)
     for i, arm in enumerate(arms):

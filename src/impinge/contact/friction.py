@@ -1,0 +1,80 @@
+"""Coulomb friction: one coefficient, one definition of stick, for every law.
+
+A closed contact sticks as long as that takes no more than μ times its normal force, |f| ≤ μλ. When it takes more,
+the contact slides: f = −μλ d along the direction d of its slip rate, until that rate falls to zero. So to stick is
+to be held, exactly: whatever sticks does not creep. While it sticks, the slips are closed rows of the contact's
+law; while it slides, their forces are tied to the normal force.
+
+The direction is that of the slip rate; at rest it is the one in which sliding began.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import jit
+
+# Slower than this (m/s), what may stick does not slide.
+CREEP = 1e-9
+
+
+@jit
+def along(rates: Any, direction: Any, first: int, last: int) -> float:
+    """Return the rate along a direction."""
+    total = 0.0
+    for s in range(first, last):
+        total += rates[s] * direction[s]
+    return total
+
+
+@jit
+def length(vector: Any, first: int, last: int) -> float:
+    """Return the length of a part of a vector."""
+    if last == first + 1:
+        return abs(vector[first])
+    total = 0.0
+    for s in range(first, last):
+        total += vector[s] * vector[s]
+    return np.sqrt(total)
+
+
+@jit
+def aim(rates: Any, direction: Any, first: int, last: int) -> None:
+    """Turn a direction to that of the slip rate, unless that is too slow to have one."""
+    speed = length(rates, first, last)
+    if speed > CREEP:
+        for s in range(first, last):
+            direction[s] = rates[s] / speed
+
+
+@jit
+def yields(forces: Any, direction: Any, first: int, last: int) -> None:
+    """Set the direction in which sliding begins: against the force that held."""
+    size = length(forces, first, last)
+    for s in range(first, last):
+        direction[s] = -forces[s] / size if size > 0.0 else 0.0
+
+
+@jit
+def drag(mu: float, rates: Any, direction: Any, first: int, last: int, pull: Any) -> None:
+    """Write the force along each slip per normal force, −μ d.
+
+    Beyond a reversal of the slip rate the direction stays as it is, so that the motion is smooth up to the
+    instant at which sliding ends, and across it.
+    """
+    speed = length(rates, first, last)
+    turned = last > first + 1 and speed > CREEP and along(rates, direction, first, last) > 0.0
+    for s in range(first, last):
+        pull[s] = -mu * (rates[s] / speed if turned else direction[s])
+
+
+@jit
+def stops(rates: Any, accelerations: Any, direction: Any, first: int, last: int, fell: bool) -> bool:
+    """Tell whether sliding ends: no rate left along its direction nor across it, and none to come."""
+    rate = along(rates, direction, first, last)
+    across = np.sqrt(max(0.0, length(rates, first, last) ** 2 - rate * rate))
+    if across > CREEP or not (fell or abs(rate) <= CREEP):
+        return False
+    return along(accelerations, direction, first, last) <= 0.0
