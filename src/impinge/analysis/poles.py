@@ -141,7 +141,7 @@ def poles_and_zeros(
         channel=" → ".join(names),
         poles=np.sort_complex(np.concatenate([poles, hidden])),
         zeros=np.sort_complex(np.concatenate([zeros, hidden])),
-        cancellations=tuple(Cancellation(complex(p), complex(p), k) for p, k in zip(hidden, kinds, strict=True)),
+        cancellations=_cancellations(hidden, kinds),
         remaining_poles=np.sort_complex(poles),
         remaining_zeros=np.sort_complex(zeros),
         gain=gain,
@@ -193,6 +193,13 @@ def _number(kind: str, wanted: str | int | None, labels: Sequence[str]) -> int:
         got = f"a system with {len(labels)}" if wanted is None else f"{wanted} for a system with {len(labels)}"
         raise InputError("poles_and_zeros", f"one {kind}", got, f"Choose one of: {', '.join(labels)}.")
     return wanted
+
+
+def _cancellations(hidden: Complex, kinds: Sequence[str]) -> tuple[Cancellation, ...]:
+    """Return cancelled poles from left to right; what agrees to nine digits, by kind."""
+    found = [Cancellation(complex(p), complex(p), kind) for p, kind in zip(hidden, kinds, strict=True)]
+    size = max((abs(one.pole) for one in found), default=0.0) or 1.0
+    return tuple(sorted(found, key=lambda one: (round(one.pole.real / size, 9), one.kind, one.pole.imag)))
 
 
 def _kinds(cancelled: Complex, constraints: Complex, zero: float) -> list[str]:

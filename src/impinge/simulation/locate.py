@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
-from impinge.contact.law import GUARDS, TOUCHING
+from impinge.contact.law import TOUCHING
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE, impulses

@@ -5,8 +5,9 @@ The integrated vector y holds, one after another,
     q (nq), v (nv), gaps (nc), slips (nt), extents (ne), impulses of gaps (nc) and slips (nt),
     work (5: applied, damping, time, constraints, contacts).
 
-Slips are there (nt = ns) if any contact may slide. Gaps, slips and extents are integrated beside the coordinates they depend on, so that step control resolves them and
-dense output gives each of them as a polynomial over the step; the impulses' derivatives give the forces.
+Slips are there (nt = ns) if any contact may slide. Gaps, slips and extents are integrated beside the coordinates
+they depend on, so that step control resolves them and dense output gives each of them as a polynomial over the step;
+the impulses' derivatives give the forces.
 At the start of every step they are set to their true values.
 """
 

@@ -60,8 +60,8 @@ def _finite(y: Any) -> float:
 def _error(plant: Any, w: Any, h: float) -> float:
     """Return the largest component of the error estimate over its tolerance, infinite if not finite.
 
-    Coordinates, velocities, gaps, slips and extents count. The last three also have the difference between their integrated and
-    true values: a surface whose bumps fall between the stages shows there.
+    Coordinates, velocities, gaps, slips and extents count. The last three also have the difference between their
+    integrated and true values: a surface whose bumps fall between the stages shows there.
     """
     if plant.fixed_step > 0.0:
         return _finite(w.trial)

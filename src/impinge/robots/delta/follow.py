@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +17,18 @@ from impinge.robots.delta.kernels import loop_kernel, pose_kernel
 
 FloatArray = NDArray[np.float64]
 
-# A pose whose margin is smaller is near a singularity; in the middle of the workspace it is 0.27.
+_WHO = "forward kinematics"
+# A pose whose margin is smaller is near a singularity; in the middle of the workspace it is 0.22.
 SINGULAR = 0.01
 _L2 = [x.name for x in PARAMETERS].index("l2")
 
 # A step of Newton's method (rad) after which its quadratic convergence has used up the digits.
 _SETTLED = 1e-8
 _MOST_STEPS = 12
-# Newton's method may move a passive angle so far from the last pose, rad.
+# A step of Newton's method that is larger (rad) leads elsewhere.
 _FARTHEST = 0.5
+# How far the motors go at once, rad per margin, and how often at most.
+_WALK, _MOST_WALK = 0.5, 200
 
 
 class _Room(NamedTuple):
@@ -41,11 +45,14 @@ class _Room(NamedTuple):
     A: Matrix  # 6 × 16: h_x | h_y, −h, identity; the first block is eliminated
     g_y: Vector
     out: Vector
-    steps: Vector  # size of each Newton step
-    report: Vector  # RESIDUAL, MARGIN, SIGN, COUNT
+    steps: Vector  # size of each Newton step of the last walking step
+    trial: Vector  # the same while it lasts
+    report: Vector  # MARGIN, SIGN, COUNT
+    kept: Vector
+    found: Vector  # margin where it failed
 
 
-RESIDUAL, MARGIN, SIGN, COUNT = 0, 1, 2, 3
+MARGIN, SIGN, COUNT = 0, 1, 2
 _CONVERGED, _LOST, _NEAR_SINGULAR = 0, 1, 2
 
 
@@ -53,7 +60,8 @@ _CONVERGED, _LOST, _NEAR_SINGULAR = 0, 1, 2
 def _eliminate(h: Any, length: float, A: Any, report: Any) -> bool:
     """Solve h_x X = [h_y, −h, 1] by Gauss and Jordan with partial pivoting; return False if h_x is singular.
 
-    ``report`` receives the margin 1/‖h_x⁻¹‖ (Frobenius) per length, zero at a singularity, and the sign of det h_x.
+    ``report`` receives the margin, zero at a singularity, and the sign of det h_x. The margin is 1/‖X‖ per length,
+    where ‖X‖² counts the mismatch of arms 2 and 3 like those of the others: it is the same for all three arms.
     """
     for i in range(6):
         for j in range(6):
@@ -86,61 +94,91 @@ def _eliminate(h: Any, length: float, A: Any, report: Any) -> bool:
                     A[i, j] -= factor * A[k, j]
     total = 0.0
     for i in range(6):
-        for j in range(10, 16):
-            total += A[i, j] * A[i, j]
+        for j in range(10, 13):
+            total += 2.0 * (A[i, j] * (A[i, j] + A[i, j + 3]) + A[i, j + 3] * A[i, j + 3])
     report[MARGIN] = 1.0 / (np.sqrt(total) * length)
     report[SIGN] = sign
     return report[MARGIN] > SINGULAR
 
 
-@callback(types.int64(struct_type(_Room), types.int64))
-def _follow(room: Any, most: int) -> int:
-    """Solve h(x, y) = 0 for x from the last pose, then evaluate the pose. Return what came of it."""
+@jit
+def _newton(room: Any) -> int:
+    """Solve h(x, y) = 0 for x by Newton's method (8) from where ``room.q`` is; return what came of it.
+
+    ``room.A`` then holds the elimination at the solution.
+    """
     q, h, A = room.q, room.h, room.A
-    for i in range(3):
-        q[3 * i] = room.y[i]
-    status, before = _LOST, room.report[SIGN]
-    for k in range(most):
+    begun = room.report[SIGN]
+    for k in range(room.trial.size):
         call(room.loop, (q, room.p, h))
         if not _eliminate(h, room.p[_L2], A, room.report):
-            status = _NEAR_SINGULAR
-            break
+            return _NEAR_SINGULAR
         size = 0.0
         for i in range(6):
             q[i + 1 + i // 2] += A[i, 9]
             size = max(size, abs(A[i, 9]))
-        room.steps[k] = size
-        far = 0.0
-        for i in range(9):
-            if i % 3 != 0:
-                far = max(far, abs(q[i] - room.last[i]))
-        if not far <= _FARTHEST:
-            break
+        room.trial[k] = size
+        if not size <= _FARTHEST:
+            return _LOST
         if size <= _SETTLED:
-            status = _CONVERGED
             room.report[COUNT] = k + 1
+            call(room.loop, (q, room.p, h))
+            if not _eliminate(h, room.p[_L2], A, room.report):
+                return _NEAR_SINGULAR
+            return _CONVERGED if begun * room.report[SIGN] >= 0.0 else _LOST
+    return _LOST
+
+
+@callback(types.int64(struct_type(_Room)))
+def _follow(room: Any) -> int:
+    """Follow the motor angles from the last pose to ``room.y``, then evaluate the pose; return what came of it.
+
+    Newton's method may reach another way to assemble the robot from afar. So it walks, in steps that are small
+    against the distance from a singularity: a tick of a controller is one of them.
+    """
+    q, report = room.q, room.report
+    for i in range(9):
+        room.last[i] = q[i]
+    for i in range(report.size):
+        room.kept[i] = report[i]
+    status = _LOST
+    for _ in range(_MOST_WALK):
+        far = 0.0
+        for i in range(3):
+            far = max(far, abs(room.y[i] - q[3 * i]))
+        share = min(1.0, _WALK * report[MARGIN] / far) if far > 0.0 else 1.0
+        for i in range(3):
+            q[3 * i] = room.y[i] if share == 1.0 else q[3 * i] + share * (room.y[i] - q[3 * i])
+        status = _newton(room)
+        if status != _CONVERGED or share == 1.0:
             break
-    if status == _CONVERGED:
-        call(room.loop, (q, room.p, h))
-        room.report[RESIDUAL] = 0.0
-        for i in range(6):
-            room.report[RESIDUAL] = max(room.report[RESIDUAL], abs(h[i]))
-        if not _eliminate(h, room.p[_L2], A, room.report):
-            status = _NEAR_SINGULAR
-        elif before * room.report[SIGN] < 0.0:
-            status = _LOST
+        status = _LOST
     if status != _CONVERGED:
         for i in range(9):
             q[i] = room.last[i]
-        room.report[SIGN] = before
+        room.found[0] = report[MARGIN]
+        for i in range(report.size):
+            report[i] = room.kept[i]
         return status
-    for i in range(9):
-        room.last[i] = q[i]
+    for k in range(room.trial.size):
+        room.steps[k] = room.trial[k]
     for j in range(3):
         for i in range(6):
-            room.g_y[6 * j + i] = -A[i, 6 + j]
+            room.g_y[6 * j + i] = -room.A[i, 6 + j]
     call(room.pose, (q, room.g_y, room.y_dot, room.p, room.out))
     return _CONVERGED
+
+
+def three(who: str, what: str, values: Any) -> tuple[float, float, float]:
+    """Return three finite numbers, or raise the error that says what they should be."""
+    try:
+        x, y, z = values
+        if isfinite(x + y + z):
+            return x, y, z
+    except (TypeError, ValueError):
+        pass
+    got = show(values.tolist() if hasattr(values, "tolist") else values)
+    raise InputError(f"{who} of the delta robot", f"{what} of three finite numbers", got, "Give three numbers.")
 
 
 class DeltaPose:
@@ -159,11 +197,15 @@ class DeltaPose:
             HS = 0 and SᵀB = 1 leave these three.
         inertia: by name, 3 × 3. ``exact`` is SᵀMS. ``printed`` is eq. 26, which drops the force of the
             constraints; about half of it in the middle of the workspace.
-        margin: distance from a singularity, 0.27 in the middle of the workspace.
+        margin: distance from a singularity, 0.22 in the middle of the workspace.
         steps: sizes of the last Newton steps, rad.
     """
 
     def __init__(self, p: FloatArray, q: FloatArray) -> None:
+        if q.shape != (9,) or not np.isfinite(q).all():
+            raise InputError(
+                "pose of the delta robot", "nine finite joint angles", show(q.tolist()), "Start it from inverse(z)."
+            )
         loop, pose = loop_kernel(), pose_kernel()
         room = _Room(
             loop=loop.address,
@@ -178,7 +220,10 @@ class DeltaPose:
             g_y=np.zeros(18),
             out=np.zeros(pose.size),
             steps=np.zeros(_MOST_STEPS),
-            report=np.zeros(4),
+            trial=np.zeros(_MOST_STEPS),
+            report=np.array([1.0, 0.0, 0.0]),
+            kept=np.zeros(3),
+            found=np.zeros(1),
         )
         self._room, self._packed = room, Struct(room)
         self._address = self._packed.address
@@ -217,20 +262,20 @@ class DeltaPose:
         Raises:
             InputError: near a singularity, or if y is too far from the last pose to follow; the pose stays.
         """
-        self._y[:], self._y_dot[:] = y, y_dot
-        status = _follow(self._address, _MOST_STEPS)
+        self._y[:], self._y_dot[:] = three(_WHO, "motor angles", y), three(_WHO, "motor rates", y_dot)
+        status = _follow(self._address)
         if status == _CONVERGED:
             return
         if status == _NEAR_SINGULAR:
             raise InputError(
-                "forward kinematics of the delta robot",
+                f"{_WHO} of the delta robot",
                 f"a pose away from singularities (margin above {SINGULAR:g})",
-                f"margin {self.margin:.2g} near motor angles {show(list(map(float, y)))} rad",
+                f"margin {self._room.found[0]:.2g} on the way to motor angles {show(list(map(float, y)))} rad",
                 "Keep the motors away from where the distal links are parallel; simulation needs no such margin.",
             )
         raise InputError(
-            "forward kinematics of the delta robot",
-            "motor angles near those of the last pose, and within reach",
+            f"{_WHO} of the delta robot",
+            "motor angles that the robot can reach from its last pose",
             f"{show(list(map(float, y)))} rad after {show(self.q[[0, 3, 6]].tolist())} rad",
-            "Update it at every tick, in steps of less than about 0.2 rad; start it from inverse(z).",
+            "Update it at every tick; start it from inverse(z).",
         )

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from impinge.errors import InputError, show
 from impinge.robots.delta.arm import values_of
-from impinge.robots.delta.follow import DeltaPose
+from impinge.robots.delta.follow import DeltaPose, three
 from impinge.robots.delta.kernels import inverse_kernel
 
 FloatArray = NDArray[np.float64]
+
+_WHO = "inverse kinematics"
 
 
 class DeltaKinematics:
@@ -49,7 +51,7 @@ class DeltaKinematics:
         if not inward:
             self._solve(z, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
             return self._out[:9].copy()
-        out = inverse_kernel(True)(z, np.zeros(3), np.zeros(3), self.p)
+        out = inverse_kernel(True)(three(_WHO, "a position", z), np.zeros(3), np.zeros(3), self.p)
         self._check(z, out["reach"].tolist())
         return out["q"]
 
@@ -63,7 +65,8 @@ class DeltaKinematics:
 
     def _solve(self, z: Any, z_dot: Any, z_ddot: Any) -> None:
         motion = self._motion
-        motion[0], motion[1], motion[2] = z, z_dot, z_ddot
+        motion[0] = three(_WHO, "a position", z)
+        motion[1], motion[2] = three(_WHO, "a velocity", z_dot), three(_WHO, "an acceleration", z_ddot)
         self._call()
         self._check(z, self._out[18:].tolist())
 
@@ -71,7 +74,7 @@ class DeltaKinematics:
         if not min(reach) >= 0.0:
             short = ", ".join(str(i + 1) for i, x in enumerate(reach) if not x >= 0.0)
             raise InputError(
-                "inverse kinematics of the delta robot",
+                f"{_WHO} of the delta robot",
                 "a position within reach of all three arms",
                 f"z = {show(list(map(float, z)))} m, out of reach of arm {short}",
                 "Choose a position in the workspace (`workspace` maps it), e.g. (0, 0, 0.4).",

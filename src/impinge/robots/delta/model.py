@@ -1,7 +1,11 @@
 """The delta robot as an index-1 DAE, alone or with a brick on a table within reach of its finger.
 
 Okasha and Bortoff 2020, eq. 3–5 and 12–14: nine joint angles, six loop constraints, torques on the three motors.
-The equations hold at kinematic singularities too: the constraint Jacobian H keeps its rank everywhere.
+The equations hold at the kinematic singularities of the workspace too, where forward kinematics are lost: the
+constraint Jacobian H keeps its rank there. (Not everywhere, as the paper has it: swung by 52° out of the singular pose
+toward the right side, H has rank 5. The simulation passes through that too, since redundant rows are no trouble.) The
+chart has a pole where sin q_i2 = 0, a distal pair along its arm's axis: M is singular there. The paper puts this pole
+at q_i3 = π/2; neither is mechanically reachable.
 """
 
 from __future__ import annotations
@@ -67,9 +71,7 @@ def delta_with_brick(
     mu = b.parameter("mu", own["mu"], "", "friction of brick and table: a stand-in")
     starts = (brick[0], brick[1], table)
     names = ("face of the brick, along z₁", "center of the brick, along z₂", "bottom of the brick, along z₃")
-    x, v = zip(
-        *(b.coordinate(f"brick{k + 1}", starts[k], unit="m", about=names[k]) for k in range(3)), strict=True
-    )
+    x, v = zip(*(b.coordinate(f"brick{k + 1}", starts[k], unit="m", about=names[k]) for k in range(3)), strict=True)
     b.kinetic(m * sum(speed**2 for speed in v) / 2)
     b.potential(-m * gravity * x[2])
     b.gap("finger", x[0] - position[0], about="finger to the brick's face")
