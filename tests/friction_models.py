@@ -66,7 +66,12 @@ def conveyor(belt: bool = True) -> Model:
     """Return a block on a belt of speed V (or of displacement B sin(w t)), tied by a spring of stiffness k to x = 0."""
     b = ModelBuilder("conveyor")
     x, vx, z, vz = _planar(b)
-    m, V, k, mu = b.parameter("m", 2.0, "kg"), b.parameter("V", 0.5, "m/s"), b.parameter("k", 0.0), b.parameter("mu", 0.4)
+    m, V, k, mu = (
+        b.parameter("m", 2.0, "kg"),
+        b.parameter("V", 0.5, "m/s"),
+        b.parameter("k", 0.0),
+        b.parameter("mu", 0.4),
+    )
     B, w, A = b.parameter("B", 0.0, "m"), b.parameter("w", 3.0, "rad/s"), b.parameter("A", 0.0, "N")
     b.kinetic(m * (vx**2 + vz**2) / 2)
     b.potential(m * G * z + k * x**2 / 2)
@@ -162,7 +167,7 @@ def vise() -> Model:
 def drawer() -> Model:
     """Return a drawer of length 2 a and width 2 w in a slot without play, pulled by F, e beside its middle line.
 
-    It touches the slot at its rear left and its front right corner.
+    It touches the slot at its front left and its rear right corner.
     """
     b = ModelBuilder("drawer")
     (x, vx), (y, vy), (angle, speed) = b.coordinate("x"), b.coordinate("y"), b.coordinate("angle", unit="rad")
@@ -170,10 +175,10 @@ def drawer() -> Model:
     a, w = b.parameter("a", 0.2, "m"), b.parameter("w", 0.15, "m")
     b.kinetic(m * (vx**2 + vy**2) / 2 + m * (a**2 + w**2) / 3 * speed**2 / 2)
     b.force(b.input("F", "N"), along=x + e * ca.sin(angle))
-    front = x + a * ca.cos(angle) + w * ca.sin(angle), y + a * ca.sin(angle) - w * ca.cos(angle)
-    rear = x - a * ca.cos(angle) - w * ca.sin(angle), y - a * ca.sin(angle) + w * ca.cos(angle)
-    b.gap("front", front[1] + w, slip=front[0], friction=mu)
-    b.gap("rear", w - rear[1], slip=rear[0], friction=mu)
+    front = x + a * ca.cos(angle) - w * ca.sin(angle), y + a * ca.sin(angle) + w * ca.cos(angle)
+    rear = x - a * ca.cos(angle) + w * ca.sin(angle), y - a * ca.sin(angle) - w * ca.cos(angle)
+    b.gap("front", w - front[1], slip=front[0], friction=mu)
+    b.gap("rear", rear[1] + w, slip=rear[0], friction=mu)
     return b.build()
 
 

@@ -607,7 +607,7 @@ def test_a_position_that_is_no_number_is_an_error(bad, k):
     z = [0.0, 0.0, 0.4]
     z[k] = bad
     for inward in (False, True):
-        with pytest.raises(InputError, match="inverse kinematics of the delta robot: expected a position of three finite numbers"):
+        with pytest.raises(InputError, match="inverse kinematics of the delta robot: expected a position "):
             robot().inverse(z, inward=inward)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from math import atan2, ceil, cos, sqrt
+from math import atan2, cos, sqrt
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,13 @@ from impinge.robots.delta import DeltaKinematics, DeltaPose
 from impinge.simulation.clock import exact_period
 
 RATED_TORQUE = 2.4  # N·m, of the HG-KR-73: Okasha and Bortoff 2020
-_STRIDE = 0.1  # rad that a pose is moved at once
 
 
 def pose_at(robot: DeltaKinematics, y: Sequence[float]) -> DeltaPose:
     """Return the pose of a robot whose motors are at y, rad.
 
-    Where all motors are at the same angle, the pose has a closed form; from the mean angle Newton's method
-    follows them to y. So no guess is needed, and it is the pose with the flange below the elbows.
+    Where all motors are at the same angle, the pose has a closed form; from the mean angle it follows them to y. So no
+    guess is needed, and it is the pose with the flange below the elbows.
 
     Example:
         >>> robot = DeltaKinematics()
@@ -35,9 +34,7 @@ def pose_at(robot: DeltaKinematics, y: Sequence[float]) -> DeltaPose:
     elbow = n["l0"] - n["l3"] + n["l1"] * cos(mean)
     distal = atan2(sqrt(max(n["l2"] ** 2 - elbow**2, 0.0)), -elbow)
     pose = robot.follow(np.array([mean, distal, 0.0] * 3))
-    strides = max(1, ceil(max(abs(angle - mean) for angle in y) / _STRIDE))
-    for k in range(1, strides + 1):
-        pose.update([mean + (angle - mean) * k / strides for angle in y])
+    pose.update(y)
     return pose
 
 

@@ -159,7 +159,7 @@ class Model:
         return compile_kernel("friction", {"p": self.symbols.p}, {"mu": self.friction_expressions})
 
     def friction_at(self, p: ArrayLike) -> NDArray[np.float64]:
-        """Return the coefficient of friction of each contact for parameters as a vector; infinite if it never slides."""
+        """Return the coefficient of friction of each contact for a vector of parameters; infinite if none is given."""
         mu = np.full(len(self.gaps), np.inf)
         slides = [c for c, gap in enumerate(self.gaps) if gap.slides]
         if slides:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Struct
 from impinge.contact.law import Law
-from impinge.errors import InputError, show
+from impinge.errors import ImpingeError, InputError, show
 from impinge.model import Model, finite
 from impinge.simulation import engine
 from impinge.simulation.assemble import assemble
@@ -243,7 +243,12 @@ class _Run:
         for one in due:
             if first:
                 one.reset(measurement)
-            u = command_list(self.model, one, one.step(t, measurement), u)
+                u = command_list(self.model, one, one.step(t, measurement), u)
+                continue
+            try:
+                u = command_list(self.model, one, one.step(t, measurement), u)
+            except ImpingeError as problem:
+                return f"controller {type(one).__name__} gave up at t = {t:g} s: {problem}"
         for k, value in enumerate(u):
             if not isfinite(value):
                 return f"a controller commanded {value} for input '{self.model.inputs[k].name}' at t = {t:g} s"

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from impinge.errors import InputError
 from impinge.studies.study import Claim, Outcome, Parameter, Progress, Study
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ _MASSES = ("m1", "m2", "m3")
 _OFF = 0.1  # how wrong the masses are in the run with a model error
 _FIRM = (400.0, 40.0)  # gains that carry it, for comparison
 _GOOD = 0.1  # an error within this share of the stroke is a good job
-_LOST = "forward kinematics of the delta robot"  # who complains if the robot goes where its controller cannot follow
 _PUSH = 1.0  # s that the joystick is held to a side, and left alone after it
 
 
@@ -100,18 +98,9 @@ def _track(p: Mapping[str, Any], progress: Progress | None = None, **changes: An
         limit=p["limit"],
     )
 
-    def run(until: float) -> Result:
-        return simulate(model, until=until, controller=controller, sample=10 * p["period"], progress=progress)
-
-    lost = None
-    try:
-        result = run(p["until"])
-    except InputError as problem:
-        lost = recorder.said[-1][0]
-        if problem.who != _LOST or lost == 0:
-            raise
-        # The controller lost the pose of its robot: the run counts up to there.
-        result = run(lost)
+    result = simulate(model, until=p["until"], controller=controller, sample=10 * p["period"], progress=progress)
+    # A controller that loses the pose of its robot gives up: the run counts up to there.
+    lost = None if result.ok else float(result.t[-1])
     return _Tracking(result, _at(result.t, recorder.said), lost)
 
 

@@ -106,8 +106,8 @@ def execute(
     begin = time.perf_counter()
     outcome = study.run(parameters, chosen, progress)
     wall = time.perf_counter() - begin
-    defaults = {parameter.name: parameter.value for parameter in study.parameters}
-    changed = {name: value for name, value in parameters.items() if value != defaults[name]}
+    defaults = {parameter.name: parameter.value for parameter in study.parameters if not parameter.effort}
+    changed = {name: parameters[name] for name, value in defaults.items() if parameters[name] != value}
     claims = [
         claim.check(outcome)
         for claim in study.claims

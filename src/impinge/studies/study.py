@@ -22,6 +22,7 @@ class Parameter:
     Attributes:
         minimum: smallest value allowed; ``above`` excludes it.
         choices: the values allowed, for words.
+        effort: whether it says how much is done, not what: claims speak of any value of it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Parameter:
     minimum: float | None = None
     above: bool = False
     choices: tuple[str, ...] = ()
+    effort: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Study:
         run: (parameters, law or None for the study's own, progress or None) → outcome.
         claims: what the paper says.
         figure: (parameters, outcome) → figure; the result's overview if left out.
+        quick: settings, as ``--set`` takes them, of a run that does the same with less effort.
     """
 
     name: str
@@ -106,3 +109,4 @@ class Study:
     claims: tuple[Claim, ...] = field(default=())
     paper: str = ""
     figure: Callable[[Mapping[str, Any], Outcome], Figure] | None = None
+    quick: tuple[str, ...] = ()

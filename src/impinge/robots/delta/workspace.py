@@ -47,8 +47,7 @@ class Workspace:
         reachable: whether inverse kinematics have a solution; links may cross, and joints have no stops.
         smallest, largest: singular values of J_c, slowest and fastest motion of the flange, m/rad.
         margin: of the forward kinematics, zero at a singularity: smallest motion of the loops for a motion of the
-            passive joints, per length of a distal link. All three arms count alike here. `DeltaPose.margin` compares
-            two of them with the first; it is never smaller and at most √3 times as large.
+            passive joints, per length of a distal link, as `DeltaPose.margin` has it.
     """
 
     across: str
