@@ -217,7 +217,10 @@ def pair() -> Model:
 
 @functools.cache
 def thrown(surface: str = "plane", friction: bool = True) -> Model:
-    """Return a point of m above a floor, drawn by fx and fz + s t; "edge" ends at x = L, "shaken" at height B sin(w t)."""
+    """Return a point of m above a floor, drawn by fx and fz + s t.
+
+    Surfaces: "plane"; "edge" ends at x = L; "shaken" is at the height B sin(w t).
+    """
     b = ModelBuilder("thrown")
     x, vx, z, vz = _planar(b)
     m, mu, s = b.parameter("m", 1.0, "kg"), b.parameter("mu", 0.3), b.parameter("s", 0.0, "N/s")

@@ -31,7 +31,7 @@ def test_an_example_runs_as_it_stands(script, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     "document",
-    ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/first-hour.md", "docs/linear-analysis.md"],
+    ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))],
 )
 def test_links_between_documents_lead_somewhere(document):
     path = ROOT / document
@@ -49,6 +49,20 @@ def test_the_first_hour_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert len(names["hard"].touchdowns("wall")) >= 1
     forces = [names["settled"][f"force_{leg}"][-1] for leg in names["table"].contacts]
     assert sum(forces) == pytest.approx(98.1, abs=1e-6)
+
+
+def test_the_delta_robot_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "delta-robot.md").read_text(), re.S):
+        exec(compile(code, "delta-robot.md", "exec"), names)
+    assert (tmp_path / "workspace.png").exists()
+    assert names["tracked"].ok
+    assert names["soft"].ok
+    assert abs(names["hour"]["x_dot"]).max() == 0.0
+    result = names["result"]
+    assert result["force_finger"][-1] == pytest.approx(0.04, abs=0.005)
+    assert result["brick1"][-1] == result["brick1"][0]
 
 
 def test_the_linear_analysis_runs_as_it_stands(tmp_path, monkeypatch, capsys):

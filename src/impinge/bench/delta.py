@@ -13,7 +13,7 @@ from impinge.bench.table import Row, Table, duration, load, missing, race
 FloatArray = NDArray[np.float64]
 
 STEP = 1e-3
-END = 5.0
+END = 10.0
 STEPS = round(END / STEP)
 FASTER_THAN_MUJOCO = 10.0
 

@@ -94,10 +94,16 @@ def rows(s: Symbols, g: Any) -> tuple[Any, Any, Any, Any]:
     return A, rate, drift, partial
 
 
-def solve_spd(M: Any, right: Any) -> Any:
-    """Solve M X = right symbolically for a positive definite M, keeping its sparsity (LDLᵀ)."""
+def solve_spd(M: Any, right: Any) -> tuple[Any, Any]:
+    """Solve M X = right symbolically for a positive definite M, keeping its sparsity (LDLᵀ).
+
+    Return X, and the smallest pivot relative to M's diagonal.
+    """
     D, LT, order = ca.ldl(M, True)
-    return ca.ldl_solve(right, D, LT, order)
+    pivot = ca.SX(1)
+    for k, row in enumerate(order):
+        pivot = ca.fmin(pivot, D[k] / M[row, row])
+    return ca.ldl_solve(right, D, LT, order), pivot
 
 
 def delassus(A: Any, response: Any) -> Any:
@@ -123,7 +129,7 @@ def tangent(s: Symbols, e: Equations, outputs: Any, a: Any, force: Any) -> dict[
     """
     z = ca.vertcat(s.q, s.v, s.u, s.p)
     balance = e.M @ a - (e.applied - e.bias - e.damping) - e.A.T @ force
-    E = -solve_spd(e.M, ca.jacobian(balance, z))
+    E = -solve_spd(e.M, ca.jacobian(balance, z))[0]
     return {
         "E": E,
         "G": ca.jacobian(e.A @ a + e.drift, z) + e.A @ E,

@@ -93,7 +93,7 @@ class Model:
         v̇ = free + response λ and g̈ = drift + W λ: this ``drift`` is that of `Equations` plus A free.
         """
         e = self.equations
-        solved = solve_spd(e.M, ca.horzcat(e.applied - e.bias - e.damping, e.A.T))
+        solved, _ = solve_spd(e.M, ca.horzcat(e.applied - e.bias - e.damping, e.A.T))
         free, response = solved[:, 0], solved[:, 1:]
         return {
             "free": free,
@@ -119,12 +119,8 @@ class Model:
         """
         s, e, d, gains = self.symbols, self.equations, self.dynamics_expressions, ca.SX.sym("gains", 2)
         h = self.row_slices[0]
-        D, LT, order = ca.ldl(d["W"][h, h], True)
         wanted = -gains[0] * e.g[h, 0] - gains[1] * e.rate[h, 0] - d["drift"][h, 0]
-        force = ca.ldl_solve(wanted, D, LT, order)
-        pivot = ca.SX(1)
-        for k, row in enumerate(order):
-            pivot = ca.fmin(pivot, D[k] / d["W"][row, row])
+        force, pivot = solve_spd(d["W"][h, h], wanted)
         outputs = {
             "a": d["free"] + d["response"][:, h] @ force,
             "force": force,

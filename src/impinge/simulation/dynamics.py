@@ -44,18 +44,15 @@ def _fly(plant: Any, w: Any, t: float, y: Any, dy: Any) -> bool:
     g = nv + nh
     rate, partial = g + m, g + 2 * m
     extent = partial + nh + 3
-    for i in range(nq):
-        dy[i] = y[nq + i]
     for i in range(nv):
+        dy[i] = y[nq + i]
         dy[nq + i] = out[i]
     work = 0.0
     for i in range(nh):
-        rows[FORCE, i] = out[nv + i]
+        rows[VALUE, i], rows[RATE, i], rows[FORCE, i] = out[g + i], out[rate + i], out[nv + i]
         work += out[nv + i] * (out[rate + i] - out[partial + i])
     for i in range(nh, m):
-        rows[FORCE, i] = 0.0
-    for i in range(m):
-        rows[VALUE, i], rows[RATE, i] = out[g + i], out[rate + i]
+        rows[VALUE, i], rows[RATE, i], rows[FORCE, i] = out[g + i], out[rate + i], 0.0
     first = nq + nv
     for k in range(integrated):
         dy[first + k] = out[rate + nh + k]

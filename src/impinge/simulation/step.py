@@ -13,15 +13,16 @@ from impinge.simulation.plant import VALUE, assign, assign_rows
 
 @jit
 def _combine(weights: Any, K: Any, stages: int, size: int, total: Any) -> None:
-    """Write the weighted sum of the first stages' derivatives."""
+    """Write the weighted sum of the first stages' derivatives; the last weight that is not zero begins."""
+    last = stages - 1
+    while last > 0 and weights[last] == 0.0:
+        last -= 1
     for i in range(size):
-        total[i] = 0.0
-    for s in range(stages):
-        weight = weights[s]
-        if weight != 0.0:
-            row = K[s]
+        total[i] = weights[last] * K[last, i]
+    for s in range(last):
+        if weights[s] != 0.0:
             for i in range(size):
-                total[i] += weight * row[i]
+                total[i] += weights[s] * K[s, i]
 
 
 @jit
