@@ -28,7 +28,7 @@ def benchmark() -> Table:
         met=1 / seconds >= FASTER_THAN_LIFE,
         per="simulated second",
         notes=(
-            f"{until:g} s of the delta robot with finger, brick and table, 12 coordinates and 10 rows, and a controller in",
+            f"{until:g} s of the delta robot with finger, brick and table: 12 coordinates, 10 rows, a controller in",
             f"Python that ticks {1 / float(p['period']):g} times a second.",
         ),
     )

@@ -2,7 +2,17 @@
 
 from impinge.compile.jit import ask, call, callback, inlined, jit
 from impinge.compile.kernel import Kernel, compile_kernel
-from impinge.compile.struct import Cube, IntegerMatrix, Integers, Matrix, Struct, Vector, pack_once, struct_type
+from impinge.compile.struct import (
+    Cube,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Struct,
+    Vector,
+    keep_array,
+    pack_once,
+    struct_type,
+)
 
 __all__ = [
     "Cube",
@@ -18,6 +28,7 @@ __all__ = [
     "compile_kernel",
     "inlined",
     "jit",
+    "keep_array",
     "pack_once",
     "struct_type",
 ]

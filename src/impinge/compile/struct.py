@@ -84,7 +84,18 @@ def pack_once(values: Any) -> Any:
     return values
 
 
+def keep_array(array: NDArray[Any]) -> None:
+    """Remember how an array is packed that stays as it is and is part of many structs."""
+    _words[id(array)] = _described(array)
+    _constant.append(array)
+
+
+def _described(array: NDArray[Any]) -> tuple[int, ...]:
+    return (_pointer(array), array.size, *array.shape, *array.strides)
+
+
 _packed: dict[int, Struct] = {}
+_words: dict[int, tuple[int, ...]] = {}
 _constant: list[Any] = []
 
 
@@ -122,7 +133,7 @@ class Struct:
                 if (value.dtype, value.ndim) != arrays[name] or not value.flags.c_contiguous:
                     raise TypeError(f"field '{name}' must be a contiguous {kind}")
                 self._kept.append(value)
-                words += [_pointer(value), value.size, *value.shape, *value.strides]
+                words += _words.get(id(value)) or _described(value)
         self._memory = np.array(words, dtype=np.int64)
         self.address = _pointer(self._memory)
 

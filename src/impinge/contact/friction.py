@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
+from impinge.contact.law import SLOW
 
 # Slower than this (m/s), what may stick does not slide.
 CREEP = 1e-9
@@ -75,6 +76,6 @@ def stops(rates: Any, accelerations: Any, direction: Any, first: int, last: int,
     """Tell whether sliding ends: no rate left along its direction nor across it, and none to come."""
     rate = along(rates, direction, first, last)
     across = np.sqrt(max(0.0, length(rates, first, last) ** 2 - rate * rate))
-    if across > CREEP or not (fell or abs(rate) <= CREEP):
+    if across > CREEP or not (fell or rate <= SLOW):  # what is left of the rate, sticking would have to brake
         return False
     return along(accelerations, direction, first, last) <= 0.0

@@ -257,10 +257,11 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
     m = drift.size
     n, slides = 0, False
     for i in range(m):
-        force[i] = 0.0
         if kinds[i] == FORCE:
             force[i] = value[i]
-        elif kinds[i] == ACCELERATION:
+            continue
+        force[i] = 0.0
+        if kinds[i] == ACCELERATION:
             indices[n] = i
             n += 1
         elif kinds[normal[i]] == FORCE:

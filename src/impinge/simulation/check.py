@@ -61,6 +61,8 @@ def _is_law(one: object) -> bool:
 def friction_of(model: Model, p: FloatArray) -> FloatArray:
     """Return the coefficients of friction of all contacts."""
     mu = model.friction_at(p)
+    if not any(gap.slides for gap in model.gaps):
+        return mu
     for contact, value in zip(model.contacts, mu, strict=True):
         if not value >= 0:
             raise InputError(
@@ -96,12 +98,16 @@ def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatAr
             )
 
 
+def _smallest(M: FloatArray) -> float:
+    return float(M[0, 0] if M.size == 1 else np.linalg.eigvalsh(M)[0])
+
+
 def check_inertia(who: str, M: FloatArray) -> None:
     """Raise the error that fits if an inertia matrix is none."""
     if not np.isfinite(M).all() or (np.abs(M - M.T) > 1e-12 + 1e-9 * np.abs(M)).any():
         raise StartError(who, "a finite, symmetric inertia matrix", f"M = {M.tolist()}", "Check kinetic(...) there.")
     size = np.sqrt(np.abs(np.diag(M)))  # coordinates in different units are compared without them
-    if (size == 0).any() or np.linalg.eigvalsh(M / np.outer(size, size))[0] <= _SINGULAR:
+    if (size == 0).any() or _smallest(M / np.outer(size, size)) <= _SINGULAR:
         smallest = float(np.linalg.eigvalsh(M)[0])
         raise StartError(
             who,

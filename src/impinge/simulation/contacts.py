@@ -89,6 +89,12 @@ def grip(plant: Any, w: Any, rows: Any, c: int) -> float:
 
 
 @inlined
+def last_guard(plant: Any) -> int:
+    """Return where the guard of friction stands among a contact's."""
+    return GUARDS + 1 if plant.ne > 0 else GUARDS
+
+
+@inlined
 def guards(
     plant: Any, c: int, mode: int, gap: float, rate: float, force: float, extent: float, hold: float, values: Any
 ) -> int:
@@ -96,25 +102,23 @@ def guards(
 
     Return what they watch, WATCH_BITS each.
     """
-    place = GUARDS
     if plant.nt > 0:
-        values[values.size - 1] = hold
+        values[last_guard(plant)] = hold
     if plant.ne > 0 and mode == plant.passed[c]:
         for k in range(GUARDS):
             values[k] = 1.0
-        values[place] = -gap
-        return GAP << WATCH_BITS * place
+        values[GUARDS] = -gap
+        return GAP << WATCH_BITS * GUARDS
     own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
     watched = ask(plant.guard[c], (own, gap, rate, force, plant.gains[c], values))
     if plant.ne > 0:
-        values[place] = 1.0
+        values[GUARDS] = 1.0
         if plant.extent[c] >= 0:
             by_gap = plant.closed[c, mode] == 0 and gap > extent
-            values[place] = gap if by_gap else extent
-            watched += (GAP if by_gap else EXTENT) << WATCH_BITS * place
-        place += 1
+            values[GUARDS] = gap if by_gap else extent
+            watched += (GAP if by_gap else EXTENT) << WATCH_BITS * GUARDS
     if plant.nt > 0:
-        watched += GRIP << WATCH_BITS * place
+        watched += GRIP << WATCH_BITS * last_guard(plant)
     return watched
 
 
@@ -134,7 +138,7 @@ def decide(plant: Any, w: Any, rows: Any, c: int, fired: int) -> int:
     own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
     chosen = ask(plant.decide[c], (own, gap, rows[RATE, i], rows[PRESS, i], plant.gains[c], fired))
     if plant.nt > 0 and plant.sliding[c] >= 0 and plant.closed[c, chosen] != 0:
-        return _stick_or_slide(plant, w, rows, c, chosen, fired & (1 << (w.guards.shape[2] - 1)) != 0)
+        return _stick_or_slide(plant, w, rows, c, chosen, fired & (1 << last_guard(plant)) != 0)
     return chosen
 
 

@@ -23,10 +23,8 @@ _FIND_PRESS = types.int64(struct_type(Plant), struct_type(Workspace))
 
 @jit
 def in_flight(plant: Any, w: Any) -> bool:
-    """Tell whether no contact is closed, and there are constraints that a kernel of their own solves then."""
-    if plant.flight == 0 or w.counts[WHOLE] != 0:
-        return False
-    closed = 0
+    """Tell whether no contact is closed, so that the kernel for that may be used."""
+    closed = w.counts[WHOLE]
     for c in range(plant.nc):
         closed += plant.closed[c, w.mode[c]]
     return closed == 0
@@ -77,7 +75,7 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
     y, dy = carray(state, w.y.size), carray(derivative, w.y.size)
     out, rows, closed, value = w.out, w.rows, w.prescribed, w.value
     w.counts[EVALUATIONS] += 1
-    if in_flight(plant, w) and _fly(plant, w, t, y, dy):
+    if plant.flight != 0 and in_flight(plant, w) and _fly(plant, w, t, y, dy):
         return 0
     call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, out))
     g, rate, drift = nv, nv + m, nv + 2 * m
@@ -123,14 +121,14 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
         if nh <= i < nh + nc + nt:
             dy[nq + nv + i - nh] = out[rate + i]
             dy[first_impulse + i - nh] = force
-    if nc > 0:
+    if nt > 0:
         _quiet(plant, w, out, response, dy)
     return 0
 
 
 @inlined
 def _quiet(plant: Any, w: Any, out: Any, response: int, dy: Any) -> None:
-    """Set accelerations to zero that are the rounding of their terms: what rests in contact stays where it is."""
+    """Set accelerations to zero that are the rounding of their terms: what sticks stays exactly where it is."""
     for k in range(plant.nv):
         change = abs(dy[plant.nq + k])
         if 0.0 < change <= _SMALL:
@@ -199,7 +197,7 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
         w.rows[PRESS, i] = press
         asked |= press < 0.0 if plant.closed[c, w.mode[c]] != 0 else w.rows[VALUE, i] <= 0.0
     if asked:
-        if in_flight(plant, w):  # contact space is not known then
+        if plant.flight != 0 and in_flight(plant, w):  # contact space is not known then
             w.counts[WHOLE] = 1
             evaluate(plant, w, t, y, dy)
             w.counts[WHOLE] = 0

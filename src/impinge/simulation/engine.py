@@ -15,7 +15,7 @@ so that what falls together is decided together.
 
 from __future__ import annotations
 
-from math import floor
+from math import exp, floor
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_ga
 from impinge.simulation.locate import find_event, guards_of_rows, resolution
 from impinge.simulation.plant import (
     ERROR,
+    LEAST_ERROR,
     LEFT_TIME,
     REJECTED,
     ROW_TIME,
@@ -103,7 +104,7 @@ def _resume(plant: Any, w: Any) -> None:
 def _restart(plant: Any, w: Any, longest: float) -> None:
     """Begin afresh at the current state after the equations have changed."""
     _resume(plant, w)
-    w.time[ERROR] = 1e-4
+    w.time[ERROR] = LEAST_ERROR
     if plant.fixed_step == 0.0:
         w.time[STEP] = first_step(plant, w, w.time[TIME], longest)
 
@@ -272,10 +273,11 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         note_extremes(plant, w, w.rows_start)
         if plant.fixed_step == 0.0:
             # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.
-            factor = 0.9 * max(error, 1e-10) ** -0.17 * w.time[ERROR] ** 0.04
+            size = np.log(max(error, 1e-10))
+            factor = 0.9 * exp(0.04 * w.time[ERROR] - 0.17 * size)
             proposal = h * min(10.0, max(0.2, factor), _STABLE / max(stability_ratio(plant, w, h), 1e-3))
             w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
-            w.time[ERROR] = max(error, 1e-4)
+            w.time[ERROR] = max(size, LEAST_ERROR)
     return DONE
 
 

@@ -118,10 +118,9 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
                 reach = (reach + extent[j]) * theta
             reach = w.y[place] + h * reach
         hold = _grip_at(plant, w, c, theta, press) if plant.nt > 0 else 1.0
-        values = w.value[:count]  # free here
-        contacts.guards(plant, c, w.mode[c], value, rate, press, reach, hold, values)
+        contacts.guards(plant, c, w.mode[c], value, rate, press, reach, hold, w.value)  # w.value is free here
         for k in range(count):
-            w.nodes[k, n] = values[k]
+            w.nodes[k, n] = w.value[k]
     return True
 
 

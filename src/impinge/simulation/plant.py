@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
+from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.law import GUARDS, Law
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap, Model
@@ -121,6 +121,8 @@ class Workspace(NamedTuple):
 
 # Indices into Workspace.time.
 TIME, STEP, ERROR, LEFT_TIME, ROW_TIME = 0, 1, 2, 3, 4
+# Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
+LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE = 0, 1, 2, 3, 4, 5
 
@@ -201,7 +203,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array([0.0, 0.0, 1e-4, -np.inf, -np.inf]),
+        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf]),
         counts=np.zeros(6, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
@@ -265,7 +267,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> d
     sliding = [len(law.modes) + gap.limited if gap.slides else -1 for gap, law in zip(gaps, laws, strict=True)]
     for c, mode in enumerate(sliding):
         closed[c, mode] = closed[c, mode] if mode < 0 else 1
-    return {
+    tables = {
         "prescribe": np.array([law.prescribe.address for law in laws], dtype=np.int64),
         "slope": np.array([law.slope.address for law in laws], dtype=np.int64),
         "guard": np.array([law.guard.address for law in laws], dtype=np.int64),
@@ -279,6 +281,9 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> d
         "sliding": np.array(sliding, dtype=np.int64),
         "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
     }
+    for table in tables.values():
+        keep_array(table)
+    return tables
 
 
 _kept_tables = functools.lru_cache(maxsize=64)(_tables)

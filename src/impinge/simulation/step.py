@@ -12,20 +12,6 @@ from impinge.simulation.plant import VALUE, assign, assign_rows
 
 
 @jit
-def _combine(weights: Any, K: Any, stages: int, size: int, total: Any) -> None:
-    """Write the weighted sum of the first stages' derivatives; the last weight that is not zero begins."""
-    last = stages - 1
-    while last > 0 and weights[last] == 0.0:
-        last -= 1
-    for i in range(size):
-        total[i] = weights[last] * K[last, i]
-    for s in range(last):
-        if weights[s] != 0.0:
-            for i in range(size):
-                total[i] += weights[s] * K[s, i]
-
-
-@jit
 def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     """Compute the stages of a step from ``w.y`` and return its error relative to the tolerance.
 
@@ -37,9 +23,11 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     for s in range(1, stages):
         # Nothing depends on the gaps, impulses and work: they are needed at the end only.
         size = w.y.size if s == stages - 1 else plant.nq + plant.nv
-        _combine(tableau.a[s], w.K, s, size, w.trial)
         for i in range(size):
-            w.trial[i] = w.y[i] + h * w.trial[i]
+            increment = 0.0
+            for r in range(s):
+                increment += tableau.a[s, r] * w.K[r, i]
+            w.trial[i] = w.y[i] + h * increment
         if s < stages - 1:
             evaluate(plant, w, t + tableau.c[s] * h, w.trial, w.K[s])
         else:
@@ -69,10 +57,12 @@ def _error(plant: Any, w: Any, h: float) -> float:
     worst = 0.0
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
     rows = x + plant.nc + plant.nt
-    estimates = w.scratch[1]
-    _combine(plant.tableau.error, w.K, plant.tableau.c.size, rows + plant.ne, estimates)
+    tableau = plant.tableau
     for i in range(rows + plant.ne):
-        estimate = abs(h * estimates[i])
+        estimate = 0.0
+        for s in range(tableau.c.size):
+            estimate += tableau.error[s] * w.K[s, i]
+        estimate = abs(h * estimate)
         if i >= x:
             row = plant.nh + i - x if i < rows else m + i - rows
             estimate = max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
