@@ -10,12 +10,14 @@ import pytest
 from impinge import robots, simulate
 from impinge.control import (
     PDFF,
+    Encoder,
     FeedbackLinearization,
     FilteredDerivative,
     GravityCompensation,
     Hold,
     Impedance,
     Joystick,
+    Lead,
     Move,
     Ramp,
     Reference,
@@ -24,7 +26,6 @@ from impinge.control import (
     TaskSpacePDFF,
     Trajectory,
 )
-from impinge.control.delta import pose_at
 from impinge.control.linear3 import solve, times, transposed_times
 from impinge.errors import InputError
 from impinge.robots.delta import DeltaKinematics
@@ -368,14 +369,14 @@ def test_small_matrices_agree_with_numpy():
 @pytest.mark.parametrize("z", POSES)
 def test_the_pose_is_found_from_the_motor_angles_alone(z):
     kinematics = DeltaKinematics()
-    pose = pose_at(kinematics, angles(z))
+    pose = kinematics.forward(angles(z))
     assert pose.z == pytest.approx(z, abs=1e-12)
     assert pose.q == pytest.approx(kinematics.inverse(z), abs=1e-12)
 
 
 def test_the_pose_is_found_for_a_robot_of_another_size():
     small = {"l0": 0.08, "l1": 0.1, "l2": 0.2, "l3": 0.03}
-    pose = pose_at(DeltaKinematics(**small), angles((0.02, -0.03, 0.2), **small))
+    pose = DeltaKinematics(**small).forward(angles((0.02, -0.03, 0.2), **small))
     assert pose.z == pytest.approx((0.02, -0.03, 0.2), abs=1e-12)
 
 
@@ -510,7 +511,7 @@ def test_every_controller_keeps_the_protocol_and_its_limit(name):
 @pytest.mark.parametrize("name", CONTROLLERS)
 @pytest.mark.parametrize("limit", [0.0, -2.4, math.inf, math.nan, "strong"])
 def test_a_limit_that_is_none_is_refused(name, limit):
-    with pytest.raises(InputError, match="saturation: expected a limit: a finite number above zero"):
+    with pytest.raises(InputError, match=r"controller \w+: expected a limit: a finite number above zero"):
         CONTROLLERS[name](limit=limit)
 
 
@@ -566,5 +567,35 @@ def test_a_controller_says_what_it_cannot_use(make, text):
 
 def test_a_gain_that_leaves_the_criterion_stops_the_run_and_names_the_direction():
     controller = TaskSpacePDFF(Hold(), k_p=(100.0, 100.0, lambda t: 100.0 + 1e4 * t), k_d=20.0)
-    with pytest.raises(InputError, match=r"axis z3 at t = 0\.032 s: expected 0 <= k_p <= k_d²"):
-        simulate(robots.delta(), until=0.1, controller=controller)
+    result = simulate(robots.delta(), until=0.1, controller=controller)
+    assert not result.ok
+    assert result.t[-1] == pytest.approx(0.032)
+    assert "controller TaskSpacePDFF gave up at t = 0.032 s: PDFF controller, axis z3 at t = 0.032 s" in result.reason
+    assert "expected 0 <= k_p <= k_d²" in result.reason
+
+
+def test_an_encoder_rounds_and_leaves_what_is_round():
+    encoder = Encoder(22)
+    once = encoder.step([0.5, -1.234567, 3.0])
+    assert encoder.step(once) == once
+    assert max(abs(a - b) for a, b in zip(once, [0.5, -1.234567, 3.0], strict=True)) <= encoder.resolution / 2
+    for bits in (0, 41, 2.0, True, "22"):
+        with pytest.raises(InputError, match="encoder: expected a whole number of bits, 1 to 40"):
+            Encoder(bits)
+
+
+def test_a_stretched_arm_is_an_error_and_not_a_torque_without_end():
+    with pytest.raises(InputError, match="control Jacobian: expected a pose from which the flange can move"):
+        solve([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1e-9]], [1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("period", [0, -1, "x"])
+def test_a_lead_compensator_has_a_period_above_zero(period):
+    with pytest.raises(InputError, match="lead compensator: expected a period above zero"):
+        Lead(1.0, 10.0).sampled(period)
+
+
+def test_gains_may_be_arrays():
+    one = Impedance(Hold(), stiffness=np.array([1.0, 2.0, 3.0]), damping=np.full(3, 4.0))
+    assert (one.stiffness, one.damping) == ([1.0, 2.0, 3.0], [4.0, 4.0, 4.0])
+    TaskSpacePDFF(Hold(), k_p=np.array([1.0, 2.0, 3.0]), k_d=np.full(3, 4.0))

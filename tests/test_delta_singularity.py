@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from impinge.control.delta import RATED_TORQUE
 from impinge.errors import InputError
 from impinge.robots import DeltaKinematics, delta
 from impinge.studies.delta_singularity import Kick, study
@@ -59,6 +60,18 @@ def test_the_rest_before_the_kick_is_an_equilibrium_without_multipliers():
     assert np.abs(terms["b"][[1, 2, 4, 5, 7, 8]]).max() < 1e-15
     assert np.linalg.matrix_rank(terms["H"]) == 6
     assert np.linalg.matrix_rank(terms["H"][:, [1, 2, 4, 5, 7, 8]], tol=1e-9) == 4
+
+
+def test_the_robot_stands_still_until_the_motors_begin_to_turn(report):
+    """Its servos begin with the torques that balance gravity: nothing sags, and no peak of λ comes of it."""
+    r = report.outcome.result
+    before = r.t <= 1.0
+    held = DeltaKinematics().follow(DeltaKinematics().inverse((0.0, 0.0, 0.4))).gravity
+    for k, torque in enumerate(held, 1):
+        assert r[f"y{k}"][before] == pytest.approx(r[f"y{k}"][0], abs=1e-12)
+        assert r[f"u{k}"][before][1:] == pytest.approx(torque, abs=1e-12)
+    assert report.summary["metrics"]["max_torque"] == pytest.approx(np.abs(held).max(), rel=1e-3)
+    assert np.ptp(r["force_loop1"][before][1:]) < 1e-10
 
 
 def test_energy_is_balanced_through_the_singularity(report):
@@ -128,11 +141,42 @@ def test_a_bad_setting_is_refused(setting):
         parse_settings(study, [setting])
 
 
-def test_the_figure_has_four_panels_with_units(report):
+def test_the_angle_and_the_rating_are_the_robots_own():
+    """The study writes them out, not to load the robot only to be listed."""
+    defaults = {parameter.name: parameter.value for parameter in study.parameters}
+    expected = {claim.id: claim.expected for claim in study.claims}
+    assert defaults["angle"] == expected["servo-at-singularity"] == SINGULAR
+    assert defaults["limit"] == expected["rated-torque"] == RATED_TORQUE
+
+
+def column(figure, k):
+    return figure.axes[k::2]
+
+
+def test_the_figure_shows_the_run_and_beside_it_the_swing_with_units(report):
     figure = study.figure(report.parameters, report.outcome)
     figure.canvas.draw()
-    labels = [axis.get_ylabel() for axis in figure.axes]
-    assert len(labels) == 4
-    assert [label[label.index("[") :] for label in labels] == ["[rad]", "[N]", "[mm]", "[N]"]
-    assert figure.axes[3].get_xlabel() == "time [s]"
-    assert all(axis.get_legend() for axis in figure.axes)
+    units = [[axis.get_ylabel().split("[")[1] for axis in column(figure, k)] for k in (0, 1)]
+    assert units == [["rad]", "N]", "mm]", "N]", "N·m]"], ["µrad]", "N]", "mm]", "N]", "mN·m]"]]
+    assert [axis.get_xlabel() for axis in figure.axes[-2:]] == ["time [s]"] * 2
+    assert all(axis.get_legend() for axis in column(figure, 0))
+
+
+def test_the_figure_shows_reference_rating_and_regulation(report):
+    figure = study.figure(report.parameters, report.outcome)
+    angle, *_, torque = column(figure, 0)
+    lines = {line.get_label(): line.get_ydata() for line in (*angle.lines, *torque.lines)}
+    assert lines["reference"][-1] == lines["singular"][0] == SINGULAR
+    assert np.abs(lines["reference"] - lines["y₁"]).max() < 5e-3
+    assert lines["rated"][0] == RATED_TORQUE
+    error, _, _, multiplier, _ = column(figure, 1)
+    largest = max(np.abs(line.get_ydata()).max() for line in error.lines)
+    assert largest == pytest.approx(1e6 * report.summary["metrics"]["max_servo_error_after_kick"])
+    assert multiplier.get_ylim()[1] < report.summary["metrics"]["multiplier_norm_in_swing"] * 1.5
+
+
+def test_the_figure_of_a_run_that_ends_before_the_kick_has_no_swing():
+    report = execute(study, ["until=1"])
+    figure = study.figure(report.parameters, report.outcome)
+    assert len(figure.axes) == 5
+    assert "kick" not in figure.get_suptitle()

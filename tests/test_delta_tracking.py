@@ -5,6 +5,7 @@ import pytest
 
 from impinge import robots, simulate
 from impinge.control import FeedbackLinearization, Hold
+from impinge.control.delta import RATED_TORQUE
 from impinge.errors import InputError
 from impinge.robots.delta import DeltaKinematics
 from impinge.studies.delta_tracking import commands
@@ -99,12 +100,45 @@ def test_the_joystick_goes_forth_and_back_along_each_direction_in_turn():
     assert np.abs([v for _, v in said]).max(axis=0).tolist() == [0.03] * 3
 
 
-def test_the_figure_shows_three_directions_and_the_error_with_units(report):
+def test_the_rating_is_the_robots_own():
+    """The study writes it out, not to load the robot only to be listed."""
+    study = find_study(STUDY)
+    assert {parameter.name: parameter.value for parameter in study.parameters}["limit"] == RATED_TORQUE
+    assert {claim.id: claim.expected for claim in study.claims}["within-rating"] == RATED_TORQUE
+
+
+def labels(axis):
+    return [text.get_text() for text in axis.get_legend().get_texts()]
+
+
+def test_the_figure_shows_three_directions_the_distance_and_the_torques_with_units(report):
     figure = report.study.figure(report.parameters, report.outcome)
     assert [axis.get_ylabel() for axis in figure.axes] == [
         "z₁ [mm]",
         "z₂ [mm]",
         "z₃ [mm]",
         "distance from\nreference [mm]",
+        "motor torque of\nthis run [N·m]",
     ]
     assert figure.axes[-1].get_xlabel() == "time [s]"
+    assert labels(figure.axes[-1]) == ["u₁", "u₂", "u₃", "rated"]
+    assert "masses known exactly" in figure.get_suptitle()
+
+
+def test_the_figure_compares_the_run_with_what_is_taken_for_good_and_with_the_other_runs(report):
+    figure = report.study.figure(report.parameters, report.outcome)
+    distance, metrics = figure.axes[3], report.summary["metrics"]
+    shown = sorted(line.get_ydata().max() for line in distance.lines if len(line.get_ydata()) > 2)
+    names = ("exact", "printed", "model_error", "firm_model_error")
+    assert shown == pytest.approx(sorted(metrics[f"max_error_mm_{name}"] for name in names))
+    assert distance.get_yscale() == "log"
+    assert "taken for good: 3 mm, 10 % of the stroke" in labels(figure.axes[0])
+    assert sum("lost at 1.03 s" in label for label in labels(figure.axes[0])) == 1
+
+
+@pytest.mark.parametrize(("error", "words"), [(0.1, "10 % too large"), (-0.05, "5 % too small")])
+def test_the_title_of_the_figure_says_what_is_wrong_with_the_masses(error, words):
+    report = execute(find_study(STUDY), [f"model_error={error}", "until=1.2"])
+    figure = report.study.figure(report.parameters, report.outcome)
+    assert f"masses taken {words}" in figure.get_suptitle()
+    assert len(labels(figure.axes[0])) == (5 if error == 0.1 else 6)

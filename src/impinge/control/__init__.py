@@ -2,6 +2,7 @@
 
 from impinge.control.derivative import FilteredDerivative
 from impinge.control.design import gain_on_root_locus
+from impinge.control.encoder import Encoder
 from impinge.control.feedback_linearization import FeedbackLinearization
 from impinge.control.gravity import GravityCompensation
 from impinge.control.impedance import Impedance
@@ -19,6 +20,7 @@ from impinge.control.trajectory import Move, Trajectory
 __all__ = [
     "PDFF",
     "PID",
+    "Encoder",
     "FeedbackLinearization",
     "FilteredDerivative",
     "GravityCompensation",

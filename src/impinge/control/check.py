@@ -29,4 +29,14 @@ def vector(who: str, what: str, values: Any, size: int | None = None) -> list[fl
 
 def each(values: Any, size: int) -> list[Any]:
     """Return one value for each axis: those given, or one for all."""
-    return list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values] * size
+    plain = values.tolist() if hasattr(values, "tolist") else values
+    return list(plain) if isinstance(plain, Sequence) and not isinstance(plain, str) else [plain] * size
+
+
+def one_each(who: str, name: str, values: Any, axes: Sequence[str], remedy: str) -> list[Any]:
+    """Return one value for each of some axes, or raise the error that names them."""
+    given = each(values, len(axes))
+    if len(given) != len(axes):
+        expected = f"one {name} for all axes, or one for each of {', '.join(axes)}"
+        raise InputError(who, expected, f"{len(given)}", remedy)
+    return given

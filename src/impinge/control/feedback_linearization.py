@@ -30,7 +30,7 @@ class FeedbackLinearization(DeltaController):
         reference: where the flange should be, m.
         k_p, k_d: gains on the linearized error, 1/s² and 1/s.
         inertia: ``"exact"`` or, as the paper prints it, ``"printed"``.
-        robot, period, limit, pole: as for `DeltaController`.
+        robot, period, limit, pole, encoder: as for `DeltaController`.
 
     Example:
         >>> from impinge import robots, simulate
@@ -52,8 +52,9 @@ class FeedbackLinearization(DeltaController):
         period: float | Fraction = Fraction(1, 500),
         limit: float = RATED_TORQUE,
         pole: float = 200.0,
+        encoder: int | None = None,
     ) -> None:
-        super().__init__(robot=robot, period=period, limit=limit, pole=pole)
+        super().__init__(robot=robot, period=period, limit=limit, pole=pole, encoder=encoder)
         self.reference = reference_of("feedback linearization", reference)
         self.k_p, self.k_d = as_number(k_p), as_number(k_d)
         if not (0.0 < self.k_p < inf and 0.0 < self.k_d < inf):

@@ -12,7 +12,7 @@ class GravityCompensation(DeltaController):
     method; it is nine linear equations in nine unknowns, of which SᵀG with S = ∂q/∂y leaves the torques.
 
     Args:
-        robot, period, limit, pole: as for `DeltaController`.
+        robot, period, limit, pole, encoder: as for `DeltaController`.
 
     Example:
         >>> from impinge import robots, simulate

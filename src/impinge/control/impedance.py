@@ -26,7 +26,7 @@ class Impedance(DeltaController):
         reference: where the flange should be, m.
         stiffness: K, N/m; one for all directions, or one for each of z₁, z₂, z₃.
         damping: D, N·s/m; the same.
-        robot, period, limit, pole: as for `DeltaController`.
+        robot, period, limit, pole, encoder: as for `DeltaController`.
 
     Example:
         >>> from impinge import robots, simulate
@@ -47,8 +47,9 @@ class Impedance(DeltaController):
         period: float | Fraction = Fraction(1, 500),
         limit: float = RATED_TORQUE,
         pole: float = 200.0,
+        encoder: int | None = None,
     ) -> None:
-        super().__init__(robot=robot, period=period, limit=limit, pole=pole)
+        super().__init__(robot=robot, period=period, limit=limit, pole=pole, encoder=encoder)
         self.reference = reference_of("impedance controller", reference)
         self.stiffness, self.damping = _gains("stiffness", stiffness), _gains("damping", damping)
 

@@ -8,6 +8,7 @@ from math import isfinite
 import control
 
 from impinge.errors import InputError, as_number, show
+from impinge.simulation.clock import exact_period
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class SampledLead:
     """A lead compensator as a sampled block: feed it one value per period."""
 
     def __init__(self, lead: Lead, period: float) -> None:
-        self.lead, self.period = lead, period
-        half = period / 2
+        self.lead, self.period = lead, float(exact_period("lead compensator", period))
+        half = self.period / 2
         scale = 1 + half * lead.pole
         self._now, self._before = lead.gain * (1 + half * lead.zero) / scale, lead.gain * (half * lead.zero - 1) / scale
         self._decay = (1 - half * lead.pole) / scale

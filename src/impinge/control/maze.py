@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from impinge.control.check import above_zero
 from impinge.control.lead import Lead
 
 # This near to a ring's surface the ball is on it, m.
@@ -62,7 +63,7 @@ class MazeController:
         limit: float = 0.1,
         turns: Turns | None = None,
     ) -> None:
-        self.period, self.limit = period, limit
+        self.period, self.limit = period, above_zero("controller MazeController", "a limit", limit, "Give it in N·m.")
         self.turns = turns or Turns()
         self._radii = tuple(radii)
         self._ball, self._turn = ball.sampled(period), turn.sampled(period)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf, isnan
 
-from impinge.control.check import each
+from impinge.control.check import one_each
 from impinge.control.derivative import FilteredDerivative
 from impinge.control.reference import Setpoint
 from impinge.control.schedule import Gain, Ramp
@@ -47,27 +47,21 @@ class PDFF:
         pole: float = 200.0,
     ) -> None:
         self.axes = tuple(axes)
-        self._gains = list(zip(self._one_each("k_p", k_p), self._one_each("k_d", k_d), strict=True))
+        self._gains = list(zip(self._functions("k_p", k_p), self._functions("k_d", k_d), strict=True))
         self._derivative = FilteredDerivative(pole, period)
         self.period = self._derivative.period
         for axis, (stiffness, damping) in zip(self.axes, self._gains, strict=True):
             for t in sorted({0.0, *_corners(stiffness), *_corners(damping)}):
                 _check(axis, t, stiffness(t), damping(t))
 
-    def _one_each(self, name: str, given: Gain | Sequence[Gain]) -> list[Callable[[float], float]]:
-        gains = each(given, len(self.axes))
+    def _functions(self, name: str, given: Gain | Sequence[Gain]) -> list[Callable[[float], float]]:
+        remedy = "A gain is a number, a Ramp(...) or a function of time."
+        gains = one_each("PDFF controller", name, given, self.axes, remedy)
         for gain in gains:
             if not callable(gain) and isnan(as_number(gain)):
                 raise InputError(
                     "PDFF controller", f"{name} as a number, a Ramp(...) or a function of time", show(gain), "Give one."
                 )
-        if len(gains) != len(self.axes):
-            raise InputError(
-                "PDFF controller",
-                f"one {name} for all axes, or one for each of {', '.join(self.axes)}",
-                f"{len(gains)}",
-                "A gain is a number, a Ramp(...) or a function of time.",
-            )
         return [gain if callable(gain) else _Constant(as_number(gain)) for gain in gains]
 
     def reset(self, y: Sequence[float]) -> None:

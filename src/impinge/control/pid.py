@@ -20,11 +20,13 @@ from typing import Any
 
 import control
 
-from impinge.control.check import each, vector
+from impinge.control.check import one_each, vector
 from impinge.control.derivative import FilteredDerivative
 from impinge.errors import InputError, as_number, show, unknown_name
 
 Each = float | Sequence[float]
+
+_NUMBERS = "Give a number, or a list of them."
 
 
 class PID:
@@ -62,7 +64,7 @@ class PID:
     ) -> None:
         self.axes = tuple(axes)
         self.k_p, self.k_i, self.k_d = (self._gains(*x) for x in (("k_p", k_p), ("k_i", k_i), ("k_d", k_d)))
-        self.limit = self._one_each("limit", limit)
+        self.limit = one_each("PID controller", "limit", limit, self.axes, _NUMBERS)
         for axis, value in zip(self.axes, self.limit, strict=True):
             if not as_number(value) > 0:
                 raise InputError(
@@ -77,19 +79,8 @@ class PID:
         self._fixed = list(zip(self.k_p, self._half, self.k_d, self.limit, strict=True))
         self.reset([0.0] * len(self.axes))
 
-    def _one_each(self, name: str, given: Any) -> list[float]:
-        values = each(given.tolist() if hasattr(given, "tolist") else given, len(self.axes))
-        if len(values) != len(self.axes):
-            raise InputError(
-                "PID controller",
-                f"one {name} for all axes, or one for each of {', '.join(self.axes)}",
-                f"{len(values)}",
-                "Give a number, or a list of them.",
-            )
-        return values
-
     def _gains(self, name: str, given: Any) -> list[float]:
-        gains = self._one_each(name, given)
+        gains = one_each("PID controller", name, given, self.axes, _NUMBERS)
         for axis, gain in zip(self.axes, gains, strict=True):
             if not 0 <= as_number(gain) < inf:
                 raise InputError(

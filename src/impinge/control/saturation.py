@@ -12,14 +12,15 @@ class Saturation:
 
     Args:
         limit: largest command, in the command's unit.
+        who: whose limit it is, for messages.
 
     Example:
         >>> Saturation(2.4).step([1.0, 3.0, -5.0])
         [1.0, 2.4, -2.4]
     """
 
-    def __init__(self, limit: float) -> None:
-        self.limit = above_zero("saturation", "a limit", limit, "The delta robot's motors are rated for 2.4 N·m.")
+    def __init__(self, limit: float, who: str = "saturation") -> None:
+        self.limit = above_zero(who, "a limit", limit, "Give what the actuator can do at most.")
 
     def step(self, values: Sequence[float]) -> list[float]:
         """Return the commands within the limit."""

@@ -25,7 +25,7 @@ class TaskSpacePDFF(DeltaController):
         reference: where the flange should be, m.
         k_p, k_d: gains in 1/s² and 1/s; one for all directions, or one for each of z₁, z₂, z₃: a number, a `Ramp`,
             or a function of time, within 0 ≤ k_p ≤ k_d².
-        robot, period, limit, pole: as for `DeltaController`.
+        robot, period, limit, pole, encoder: as for `DeltaController`.
 
     Example:
         >>> from impinge import robots, simulate
@@ -47,8 +47,9 @@ class TaskSpacePDFF(DeltaController):
         period: float | Fraction = Fraction(1, 500),
         limit: float = RATED_TORQUE,
         pole: float = 200.0,
+        encoder: int | None = None,
     ) -> None:
-        super().__init__(robot=robot, period=period, limit=limit, pole=pole)
+        super().__init__(robot=robot, period=period, limit=limit, pole=pole, encoder=encoder)
         self.reference = reference_of("controller TaskSpacePDFF", reference)
         self.pdff = PDFF(k_p, k_d, axes=("z1", "z2", "z3"), period=self.period, pole=pole)
 

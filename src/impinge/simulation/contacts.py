@@ -62,7 +62,10 @@ def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) ->
 
 @jit
 def closing_mode(plant: Any, w: Any, c: int) -> int:
-    """Return the mode in which a contact would be if it were closed at the state just evaluated."""
+    """Return the mode in which a contact would be if it were closed at the state just evaluated.
+
+    Where it would slide, its direction is set to that of its slip rate.
+    """
     if plant.nt == 0 or plant.sliding[c] < 0:
         return plant.closing[c]
     if plant.closed[c, w.mode[c]] != 0:

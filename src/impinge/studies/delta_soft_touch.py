@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from impinge.contact import Law
-    from impinge.control import TaskSpacePDFF
+    from impinge.control import TaskSpacePDFF, Trajectory
     from impinge.model import Model
     from impinge.simulation import Result
 
@@ -24,45 +24,66 @@ _SPREAD = 2e-3  # m: the brick may be nearer or farther by as much
 _FRICTION = (0.2, 0.6)
 _AFTER = 1.5  # s that a run of the sweep goes on after contact and after k_p is zero
 _GOLDEN = 0.6180339887498949  # spreads friction evenly over the positions
-_SERIAL = 20  # so few runs do not need more than one process
+CLOSEUP = 0.06  # s after contact that the figure shows in detail
+_SERIAL = 50  # to start processes takes as long as so many runs
 
 
-class _Touch(NamedTuple):
-    """One run of the sweep."""
+class Touch(NamedTuple):
+    """One run of the sweep: where the brick is, at which force it slides, and what happened."""
 
     offset: float
-    mu: float
-    time: float
+    limit: float
+    time: float | None
     peak: float
     bounces: int
     moved: float
+    ok: bool
 
 
 @dataclass(frozen=True)
 class SoftTouchOutcome(Outcome):
-    """The outcome with what its figure needs."""
+    """The outcome with what its figure needs: the sweep, and the run again with every step, to just after contact."""
 
-    controller: TaskSpacePDFF
-    sweep: tuple[_Touch, ...]
+    sweep: tuple[Touch, ...]
+    closeup: Result | None
+
+
+def gain_of(p: Mapping[str, Any]) -> Callable[[float], float]:
+    """Return k_p along z₁ as a function of time."""
+    from impinge.control import Ramp
+
+    fades = p["controller"] == "soft"
+    return Ramp(p["k_p"] if fades else p["k_p_stiff"], 0.0 if fades else p["k_p_stiff"], begin=_FADE[0], end=_FADE[1])
+
+
+def reference_of(p: Mapping[str, Any]) -> Trajectory:
+    """Return the approach: smooth, then on and on at its speed."""
+    from impinge.control import Move, Trajectory
+
+    end = Move((0.0, *_START[1:]), velocity=(p["speed"], 0.0, 0.0), duration=p["approach"])
+    return Trajectory(_START, [end], velocity=0.1, acceleration=0.2, jerk=1.0)
 
 
 def controller_of(p: Mapping[str, Any]) -> TaskSpacePDFF:
     """Return the controller: it knows the trajectory and the gains, and nothing of the brick."""
-    from impinge.control import Move, Ramp, TaskSpacePDFF, Trajectory
+    from impinge.control import TaskSpacePDFF
 
-    end = Move((0.0, *_START[1:]), velocity=(p["speed"], 0.0, 0.0), duration=p["approach"])
-    approach = Trajectory(_START, [end], velocity=0.1, acceleration=0.2, jerk=1.0)
-    along = p["k_p_stiff"] if p["controller"] == "stiff" else Ramp(p["k_p"], 0.0, begin=_FADE[0], end=_FADE[1])
     return TaskSpacePDFF(
-        approach, k_p=(along, _HOLD, _HOLD), k_d=p["k_d"], pole=p["pole"], period=p["period"], limit=p["limit"]
+        reference_of(p),
+        k_p=(gain_of(p), _HOLD, _HOLD),
+        k_d=p["k_d"],
+        pole=p["pole"],
+        period=p["period"],
+        limit=p["limit"],
+        encoder=p["encoder"] or None,
     )
 
 
 def model_of(p: Mapping[str, Any]) -> Model:
-    """Return the robot and the brick, which stands nearer than the controller believes."""
+    """Return the robot and the brick, where the brick is."""
     from impinge.robots.delta import delta_with_brick
 
-    return delta_with_brick(_START, brick=(p["believed"] - p["nearer"], 0.0), m_b=p["m_b"], mu=p["mu"])
+    return delta_with_brick(_START, brick=(p["distance"], 0.0), m_b=p["m_b"], mu=p["mu"])
 
 
 def laws_of(p: Mapping[str, Any], law: Law | None = None) -> Law | Mapping[str, Law]:
@@ -72,20 +93,11 @@ def laws_of(p: Mapping[str, Any], law: Law | None = None) -> Law | Mapping[str, 
     return law or {"finger": Baumgarte(a0=p["a0"], a1=p["a1"], a2=0.0), "table": Baumgarte()}
 
 
-def _simulate(
-    p: Mapping[str, Any], model: Model, law: Law | None, until: float, progress: Progress | None = None, **changes: Any
-) -> tuple[Result, TaskSpacePDFF]:
+def _simulate(p: Mapping[str, Any], model: Model, law: Law | None, until: float, **changes: Any) -> Result:
     from impinge.simulation import simulate
 
-    controller = controller_of(p)
-    result = simulate(
-        model, laws_of(p, law), until=until, controller=controller, sample=0.01, progress=progress, **changes
-    )
-    return result, controller
-
-
-def _bounces(result: Result) -> int:
-    return sum(e.contact == "finger" and e.before != "Free" for e in result.events)
+    options = {"sample": 0.01, **changes}
+    return simulate(model, laws_of(p, law), until=until, controller=controller_of(p), **options)
 
 
 def _contact_time(result: Result) -> float | None:
@@ -94,23 +106,37 @@ def _contact_time(result: Result) -> float | None:
 
 
 def _displacement(result: Result) -> float:
-    return float(abs(result["brick1"] - result["brick1"][0]).max() + abs(result["brick2"]).max())
+    """Return how far the brick has been from where it stood, m."""
+    import numpy as np
+
+    x = np.array([result[f"brick{k}"] for k in (1, 2, 3)])
+    return float(np.linalg.norm(x - x[:, :1], axis=0).max())
 
 
-def _one(p: Mapping[str, Any], model: Model, law: Law | None, k: int) -> _Touch:
+def _stick_limit(model: Model, p: Mapping[str, Any], mu: float) -> float:
+    """Return the force at which the brick slides, N."""
+    return float(mu * p["m_b"] * next(x.value for x in model.parameters if x.name == "g"))
+
+
+def _one(p: Mapping[str, Any], model: Model, law: Law | None, k: int) -> Touch:
     """Run the same controller against brick k of the sweep."""
-    share = (k + 0.5) / p["positions"]
+    share = k / (p["positions"] - 1) if p["positions"] > 1 else 0.5
     offset, mu = _SPREAD * (2 * share - 1), _FRICTION[0] + (_FRICTION[1] - _FRICTION[0]) * (k * _GOLDEN % 1.0)
-    face = p["believed"] - p["nearer"] + offset
+    face = p["distance"] + offset
     until = max(_FADE[1], p["approach"] + face / p["speed"]) + _AFTER
-    result, _ = _simulate(p, model, law, until, start={"brick1": face}, parameters={"mu": mu})
-    if not result.ok:
-        raise RuntimeError(f"brick {k + 1} of the sweep: {result.reason}")
-    time, peak = _contact_time(result), result.certificate.contacts["finger"].largest_force
-    return _Touch(offset, mu, time or until, peak or 0.0, _bounces(result), _displacement(result))
+    result = _simulate(p, model, law, until, start={"brick1": face}, parameters={"mu": mu})
+    return Touch(
+        offset=offset,
+        limit=_stick_limit(model, p, mu),
+        time=_contact_time(result),
+        peak=result.certificate.contacts["finger"].largest_force or 0.0,
+        bounces=len(result.liftoffs("finger")),
+        moved=_displacement(result),
+        ok=result.ok,
+    )
 
 
-def _sweep(p: Mapping[str, Any], model: Model, law: Law | None) -> Iterator[_Touch]:
+def _sweep(p: Mapping[str, Any], model: Model, law: Law | None) -> Iterator[Touch]:
     """Yield the runs of the sweep, in order, on all cores if there are many."""
     if p["positions"] < _SERIAL:
         yield from (_one(p, model, law, k) for k in range(p["positions"]))
@@ -122,70 +148,78 @@ def _sweep(p: Mapping[str, Any], model: Model, law: Law | None) -> Iterator[_Tou
         yield from touches
 
 
-def _chunk(p: Mapping[str, Any], law: Law | None, ks: range) -> list[_Touch]:
+def _chunk(p: Mapping[str, Any], law: Law | None, ks: range) -> list[Touch]:
     """Do a part of the sweep in a process of its own, which has no model yet."""
     model = model_of(p)
     return [_one(p, model, law, k) for k in ks]
 
 
 def _run(p: Mapping[str, Any], law: Law | None, progress: Progress | None) -> Outcome:
-    import numpy as np
-
-    model, whole = model_of(p), p["until"]
-    runs = 1 + p["positions"]
+    model, whole, runs = model_of(p), p["until"], 1 + p["positions"]
     shown = None if progress is None else lambda t: progress(t / runs)
-    result, controller = _simulate(p, model, law, whole, shown)
-    sweep = []
-    for touch in _sweep(p, model, law):
+    result = _simulate(p, model, law, whole, progress=shown)
+    sweep: list[Touch] = []
+    for touch in _sweep(p, model, law) if result.ok else ():
         sweep.append(touch)
         if progress is not None:
             progress(whole * (1 + len(sweep)) / runs)
-    gravity = next(x.value for x in model.parameters if x.name == "g")
-    time, finger = _contact_time(result), result.certificate.contacts["finger"]
-    last = result.t >= result.t[-1] - 1.0
-    peaks, limits = np.array([x.peak for x in sweep]), p["m_b"] * gravity * np.array([x.mu for x in sweep])
-    k_p = p["k_p_stiff"] if p["controller"] == "stiff" else None
-    metrics = {
-        "contact_time": time,
-        "peak_force_mN": 1000 * (finger.largest_force or 0.0),
-        "steady_force_mN": 1000 * float(result["force_finger"][last].mean()),
-        "bounces": _bounces(result),
-        "brick_displacement_um": 1e6 * _displacement(result),
-        "kp_at_contact": None if time is None else k_p if k_p is not None else controller_gain(p, time),
-        "gap_at_2.5s_mm": 1000 * float(np.interp(2.5, result.t, result["gap_finger"])),
-        "stick_limit_mN": 1000 * p["m_b"] * gravity * p["mu"],
-        "loop_drift": result.certificate.constraint_drift,
-        "sweep_runs": len(sweep),
-        "sweep_contact_times": [min(x.time for x in sweep), max(x.time for x in sweep)],
-        "sweep_peak_mN": dict(
-            zip(("least", "median", "most"), (1000 * np.quantile(peaks, (0.0, 0.5, 1.0))).tolist(), strict=True)
-        ),
-        "sweep_worst_share_of_limit": float((peaks / limits).max()),
-        "sweep_bounces": sum(x.bounces for x in sweep),
-        "sweep_bricks_moved": sum(x.moved > 1e-6 for x in sweep),
-        "sweep_distribution": _distribution(1000 * peaks, peaks / limits),
-    }
-    return SoftTouchOutcome(result, metrics, controller, tuple(sweep))
+    metrics = {**_metrics(p, model, result), **_spread(sweep)}
+    time = metrics["contact_time"]
+    closeup = None if time is None else _simulate(p, model, law, time + CLOSEUP, sample=None)
+    return SoftTouchOutcome(result, metrics, tuple(sweep), closeup)
 
 
-def controller_gain(p: Mapping[str, Any], t: float) -> float:
-    """Return k_p of the soft controller along z₁ at time t."""
-    from impinge.control import Ramp
-
-    return Ramp(p["k_p"], 0.0, begin=_FADE[0], end=_FADE[1])(t)
-
-
-def _distribution(peaks: Any, shares: Any) -> list[dict[str, Any]]:
-    """Return how many runs have which peak force, in mN, and how near they come to the stick limit."""
+def _metrics(p: Mapping[str, Any], model: Model, result: Result) -> dict[str, Any]:
     import numpy as np
 
+    time, finger = _contact_time(result), result.certificate.contacts["finger"]
+    last = result.t >= result.t[-1] - 1.0
+    force = result["force_finger"][last]
+    return {
+        "contact_time": time,
+        "peak_force_mN": 1000 * (finger.largest_force or 0.0),
+        "steady_force_mN": None if time is None else 1000 * float(force.mean()),
+        "steady_force_ripple_mN": None if time is None else 1000 * float(force.std()),
+        "bounces": len(result.liftoffs("finger")),
+        "brick_displacement_um": 1e6 * _displacement(result),
+        "kp_at_contact": None if time is None else gain_of(p)(time),
+        "gap_at_2.5s_mm": 1000 * float(np.interp(2.5, result.t, result["gap_finger"])),
+        "stick_limit_mN": 1000 * _stick_limit(model, p, p["mu"]),
+        "max_torque": float(max(np.abs(result[u]).max() for u in ("u1", "u2", "u3"))),
+        "loop_drift": result.certificate.constraint_drift,
+    }
+
+
+def _spread(sweep: Sequence[Touch]) -> dict[str, Any]:
+    """Return what the sweep shows: peak forces, in mN, how they are distributed, and what went wrong."""
+    import numpy as np
+
+    times = [x.time for x in sweep if x.time is not None]
+    found: dict[str, Any] = {
+        "sweep_runs": len(sweep),
+        "sweep_failed": sum(not x.ok for x in sweep),
+        "sweep_missed": sum(x.time is None for x in sweep),
+        "sweep_bounces": sum(x.bounces for x in sweep),
+        "sweep_bricks_moved": sum(x.moved > 1e-6 for x in sweep),
+        "sweep_contact_times": [min(times), max(times)] if times else None,
+        "sweep_worst_share_of_limit": None,
+    }
+    if not times or found["sweep_failed"] or found["sweep_missed"]:
+        return found
+    peaks, shares = np.array([1000 * x.peak for x in sweep]), np.array([x.peak / x.limit for x in sweep])
     edges = np.linspace(5 * np.floor(peaks.min() / 5), 5 * np.ceil(peaks.max() / 5 + 1e-9), 9)
     rows = []
-    for low, high in itertools.pairwise(edges):
+    for low, high in itertools.pairwise(edges.tolist()):
         inside = (peaks >= low) & (peaks < high)
         worst = float(shares[inside].max()) if inside.any() else None
-        rows.append({"from_mN": float(low), "to_mN": float(high), "runs": int(inside.sum()), "share_of_limit": worst})
-    return rows
+        rows.append({"from_mN": low, "to_mN": high, "runs": int(inside.sum()), "share_of_limit": worst})
+    quantiles = (1000 * np.quantile(peaks / 1000, (0.0, 0.5, 1.0))).tolist()
+    return {
+        **found,
+        "sweep_worst_share_of_limit": float(shares.max()),
+        "sweep_peak_mN": dict(zip(("least", "median", "most"), quantiles, strict=True)),
+        "sweep_distribution": rows,
+    }
 
 
 def _figure(p: Mapping[str, Any], outcome: Outcome) -> Figure:
@@ -220,9 +254,10 @@ _CLAIMS = (
         "Fig. 13: the force of impact peaks at 90 mN",
         lambda o: o.metrics["peak_force_mN"],
         expected=90.0,
-        compare="at most",
+        tolerance=5.0,
         when=_AS_LISTED,
-        note="the peak depends on the contact's damping α₁, which the paper does not give",
+        note="a finger that meets a wall at v is pushed back by α₁ Λ₁₁ v at once and by k_d Λ₁₁ v in the end, so the "
+        "figure's 90 and 40 mN make α₁ = 2.25 k_d, which the paper does not print",
     ),
     Claim(
         "steady-40-mN",
@@ -231,11 +266,10 @@ _CLAIMS = (
         expected=40.0,
         tolerance=5.0,
         when=_AS_LISTED,
-        note="k_d Λ₁₁ times 0.2 mm/s, with the robot's inertia Λ₁₁ = 0.65 kg along z₁: that is how k_d was chosen",
+        note="k_d Λ₁₁ v with v = 0.2 mm/s and the robot's inertia Λ₁₁ = 0.65 kg along z₁: that is how k_d was chosen. "
+        "With encoders of 22 bits it ripples (see --set encoder=22): 500 Hz and this k_d leave little room to filter",
     ),
-    Claim(
-        "no-bounce", "Fig. 13: no bouncing", lambda o: o.metrics["bounces"], expected=0, tolerance=0.0, when=_AS_LISTED
-    ),
+    Claim("no-bounce", "Fig. 13: no bouncing", lambda o: o.metrics["bounces"], expected=0, when=_AS_LISTED),
     Claim(
         "brick-rests",
         "Fig. 13: no motion of the block",
@@ -293,12 +327,14 @@ study = Study(
         Parameter("limit", 2.4, "N·m", "largest torque of a motor", minimum=0, above=True),
         Parameter("speed", 2e-4, "m/s", "of the approach", minimum=0, above=True),
         Parameter("approach", 1.8, "s", "until the finger has slowed down to it", minimum=0, above=True),
-        Parameter("believed", 5e-3, "m", "distance then to where the controller believes the brick", minimum=0),
-        Parameter("nearer", 2.96e-3, "m", "by which the brick is nearer than that"),
-        Parameter("m_b", 0.06, "kg", "brick: such that 90 mN do not move it; a stand-in", minimum=0, above=True),
+        Parameter("distance", 2.04e-3, "m", "then to the brick; the controller believes it to be 5 mm", minimum=0),
+        Parameter("encoder", 0, "bit", "of the motors' encoders, 22 in the paper's robot; 0: ideal ones", minimum=0),
+        Parameter(
+            "m_b", 0.06, "kg", "brick: 90 mN do not move it; a real Lego brick is lighter", minimum=0, above=True
+        ),
         Parameter("mu", 0.4, "", "friction of brick and table: a stand-in", minimum=0),
         Parameter("a0", 1e4, "1/s²", "α₀ of finger and brick", minimum=0, above=True),
-        Parameter("a1", 400.0, "1/s", "α₁ of finger and brick", minimum=0),
+        Parameter("a1", 680.0, "1/s", "α₁ of finger and brick", minimum=0),
         Parameter("until", 15.0, "s", "end time", minimum=2.5, above=True),
         Parameter("positions", 200, "", "bricks of the sweep, ±2 mm", minimum=1, effort=True),
     ),

@@ -100,6 +100,8 @@ def execute(
     parameters = parse_settings(study, settings)
     chosen = None
     if law is not None:
+        if not study.touches:
+            raise InputError(f"study '{study.name}'", "no law: nothing touches in it", f"--law {law}", "Leave it out.")
         from impinge.contact.registry import parse_law
 
         chosen = parse_law(law)

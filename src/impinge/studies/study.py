@@ -99,6 +99,7 @@ class Study:
         run: (parameters, law or None for the study's own, progress or None) → outcome.
         claims: what the paper says.
         figure: (parameters, outcome) → figure; the result's overview if left out.
+        touches: whether anything touches in it; if not, it takes no law.
         quick: settings, as ``--set`` takes them, of a run that does the same with less effort.
     """
 
@@ -109,4 +110,5 @@ class Study:
     claims: tuple[Claim, ...] = field(default=())
     paper: str = ""
     figure: Callable[[Mapping[str, Any], Outcome], Figure] | None = None
+    touches: bool = True
     quick: tuple[str, ...] = ()

@@ -30,15 +30,19 @@ PARAMETERS = (
     Quantity("d2", "N·m·s", 0.0, "viscous damping of a universal joint, each axis"),
     Quantity("g", "m/s²", 9.81, "gravity, along z₃"),
 )
-_ABOVE_ZERO = ("l0", "l1", "l2", "l3", "m1", "m2", "m3")
+BRICK = (
+    Quantity("m_b", "kg", 0.06, "brick: 90 mN do not move it; a stand-in (a Lego brick of 2.5 g would slide at 10 mN)"),
+    Quantity("mu", "", 0.4, "friction of brick and table: a stand-in"),
+)
+_ABOVE_ZERO = ("l0", "l1", "l2", "l3", "m1", "m2", "m3", "m_b")
 
 # Where arm i stands: z = R_i ψ(q_i) with R_2 = R_z(−2π/3), R_3 = R_z(2π/3).
 TURNS = (0.0, -2 * pi / 3, 2 * pi / 3)
 
 
-def values_of(changes: Mapping[str, float]) -> dict[str, float]:
+def values_of(changes: Mapping[str, float], parameters: Sequence[Quantity] = PARAMETERS) -> dict[str, float]:
     """Return all parameters by name, with changes; lengths and masses must be above zero."""
-    values = {x.name: x.value for x in PARAMETERS}
+    values = {x.name: x.value for x in parameters}
     for name, value in changes.items():
         if name not in values:
             raise unknown_name("delta robot", "parameter", name, values)

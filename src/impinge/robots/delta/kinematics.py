@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import atan2, cos, sqrt
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,23 @@ class DeltaKinematics:
                 f"z = {show(list(map(float, z)))} m, out of reach of arm {short}",
                 "Choose a position in the workspace (`workspace` maps it), e.g. (0, 0, 0.4).",
             )
+
+    def forward(self, y: Sequence[float]) -> DeltaPose:
+        """Return the pose of the robot with its motors at y, rad, and its flange below the elbows.
+
+        Where all motors are at the same angle, the pose has a closed form; from the mean angle it follows them to y.
+
+        Example:
+            >>> robot = DeltaKinematics()
+            >>> robot.forward(robot.inverse((0.1, -0.05, 0.45))[[0, 3, 6]].tolist()).z.round(9).tolist()
+            [0.1, -0.05, 0.45]
+        """
+        n, mean = self.parameters, sum(three("forward kinematics", "motor angles", y)) / 3
+        elbow = n["l0"] - n["l3"] + n["l1"] * cos(mean)
+        distal = atan2(sqrt(max(n["l2"] ** 2 - elbow**2, 0.0)), -elbow)
+        pose = self.follow([mean, distal, 0.0] * 3)
+        pose.update(y)
+        return pose
 
     def follow(self, q: Sequence[float] | FloatArray) -> DeltaPose:
         """Return a pose that starts at joint angles q and follows the motor angles from there."""

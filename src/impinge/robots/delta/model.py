@@ -11,12 +11,14 @@ at q_i3 = π/2; neither is mechanically reachable.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import casadi as ca
 
+from impinge.errors import InputError, as_number, show
 from impinge.model import Model, ModelBuilder
-from impinge.robots.delta.arm import PARAMETERS, Arm, flange, loop, values_of
+from impinge.robots.delta.arm import BRICK, PARAMETERS, Arm, flange, loop, values_of
 from impinge.robots.delta.kinematics import DeltaKinematics
 
 HOME = (0.0, 0.0, 0.4)
@@ -49,9 +51,10 @@ def delta_with_brick(
 ) -> Model:
     """Return the delta robot with a finger on its flange and a brick on a table.
 
-    The finger reaches down to the brick and touches its face from the left, moving along z₁: contact ``finger``.
-    The brick does not turn; it stands on the table by contact ``table``, with Coulomb friction ``mu``. Besides
-    those of `delta` there are the coordinates ``brick1`` … ``brick3`` and the outputs of `delta`.
+    The finger reaches down to the brick and touches its face from the left, moving along z₁: contact ``finger``. The
+    face is a plane, as high and wide as one likes, and smooth. The brick does not turn; it stands on the table by
+    contact ``table``, with Coulomb friction ``mu``. Its coordinates are ``brick1`` … ``brick3``; all else is as in
+    `delta`.
 
     Args:
         z: where the flange is, m; the finger's tip is below it.
@@ -63,13 +66,19 @@ def delta_with_brick(
         >>> delta_with_brick().contacts
         ('finger', 'table')
     """
+    place = [as_number(x) for x in brick]
+    if len(place) != 2 or not all(map(isfinite, (*place, as_number(table)))):
+        raise InputError(
+            "brick beside the delta robot",
+            "where its face is along z₁ and its center along z₂, and the height of the table, in m",
+            f"brick = {show(list(brick))}, table = {show(table)}",
+            "Give e.g. brick=(0.02, 0.0), table=0.5.",
+        )
+    values = values_of(parameters, (*PARAMETERS, *BRICK))
     b = ModelBuilder("delta_with_brick")
-    own = {"m_b": 0.06, "mu": 0.4}
-    own = {name: parameters.pop(name, value) for name, value in own.items()}
-    position, gravity = _robot(b, z, parameters)
-    m = b.parameter("m_b", own["m_b"], "kg", "brick: heavy enough for 90 mN not to move it; a stand-in")
-    mu = b.parameter("mu", own["mu"], "", "friction of brick and table: a stand-in")
-    starts = (brick[0], brick[1], table)
+    position, gravity = _robot(b, z, {name: x for name, x in parameters.items() if name not in ("m_b", "mu")})
+    m, mu = (b.parameter(x.name, values[x.name], x.unit, x.about) for x in BRICK)
+    starts = (*place, table)
     names = ("face of the brick, along z₁", "center of the brick, along z₂", "bottom of the brick, along z₃")
     x, v = zip(*(b.coordinate(f"brick{k + 1}", starts[k], unit="m", about=names[k]) for k in range(3)), strict=True)
     b.kinetic(m * sum(speed**2 for speed in v) / 2)
