@@ -70,6 +70,11 @@ class Model:
         return tuple(gap.name for gap in self.gaps)
 
     @functools.cached_property
+    def input_places(self) -> Mapping[str, int]:
+        """Where each input stands, by name."""
+        return {x.name: k for k, x in enumerate(self.inputs)}
+
+    @functools.cached_property
     def slips(self) -> tuple[tuple[int, str], ...]:
         """The sliding directions of all contacts: index of the contact, name."""
         return tuple((c, name) for c, gap in enumerate(self.gaps) for name in gap.slips)

@@ -121,15 +121,14 @@ def command_list(model: Model, controller: Any, command: Any, held: list[float])
     """Return a controller's command as a list of all inputs; inputs it does not name stay held."""
     if type(command) is float and len(held) == 1:
         return [command]
-    who = f"controller {type(controller).__name__} of model '{model.name}'"
-    names = [x.name for x in model.inputs]
+    who, names = f"controller {type(controller).__name__} of model '{model.name}'", model.input_places
     try:
         if isinstance(command, Mapping):
             values = list(held)
             for name, value in command.items():
                 if name not in names:
                     raise unknown_name(who, "input", name, names)
-                values[names.index(name)] = float(value)
+                values[names[name]] = float(value)
             return values
         values = np.atleast_1d(np.asarray(command, dtype=float)).ravel().tolist()
     except (TypeError, ValueError):

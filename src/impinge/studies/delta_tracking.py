@@ -260,6 +260,7 @@ study = Study(
         Parameter("until", 18.0, "s", "end time", minimum=0, above=True),
     ),
     run=_run,
+    touches=False,
     claims=_CLAIMS,
     figure=_figure,
 )

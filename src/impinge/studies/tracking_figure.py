@@ -88,7 +88,8 @@ def _position(axis: Axes, k: int, lines: list[_Line], longest: Tracking, stroke:
         else:
             _cross(axis, run, z[-1], style)
     axis.plot(longest.result.t, reference, color="black", lw=1, ls="--", zorder=4, label="reference")
-    axis.set_ylim(low - 0.1 * stroke, high + 0.1 * stroke)
+    room = max(0.1 * stroke, 1.0)
+    axis.set_ylim(low - room, high + room)
     axis.set_ylabel(f"z{'₁₂₃'[k]} [mm]")
 
 

@@ -85,6 +85,9 @@ class Workspace:
             figure.colorbar(drawn, ax=axis, extend="neither" if norm is None else "max")
             axis.set(title=title, xlabel=f"{_label(self.across)} [mm]", ylabel=f"{_label(self.up)} [mm]")
             axis.set(aspect="equal", facecolor="0.85")
+            if self.reachable.any():
+                axis.set_xlim(_around(self.x, self.reachable.any(axis=0)))
+                axis.set_ylim(_around(self.y, self.reachable.any(axis=1)))
             if self.up == "z3":
                 axis.invert_yaxis()  # z₃ points down
         figure.suptitle(f"Workspace of the delta robot at {_label(self.fixed)} = {1000 * self.at:g} mm; gray: no reach")
@@ -131,6 +134,13 @@ def workspace(kinematics: DeltaKinematics, z1: Line = None, z2: Line = None, z3:
     maps = {name: values.reshape(points.shape[:2]) for name, values in found.items()}
     (fixed,) = numbers
     return Workspace(across, up, fixed, lines[across], lines[up], float(lines[fixed]), **maps)
+
+
+def _around(line: FloatArray, reached: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return what to show of a coordinate, mm: what is reached of it, and a little more."""
+    low, high = line[reached].min(), line[reached].max()
+    edge = 0.05 * (high - low) + np.diff(line).max()
+    return 1000 * max(low - edge, line[0]), 1000 * min(high + edge, line[-1])
 
 
 def _label(name: str) -> str:
