@@ -136,7 +136,7 @@ def workspace(kinematics: DeltaKinematics, z1: Line = None, z2: Line = None, z3:
     return Workspace(across, up, fixed, lines[across], lines[up], float(lines[fixed]), **maps)
 
 
-def _around(line: FloatArray, reached: NDArray[np.bool_]) -> tuple[float, float]:
+def _around(line: FloatArray, reached: Any) -> tuple[float, float]:
     """Return what to show of a coordinate, mm: what is reached of it, and a little more."""
     low, high = line[reached].min(), line[reached].max()
     edge = 0.05 * (high - low) + np.diff(line).max()
