@@ -251,7 +251,14 @@ def run(q, v, until, u=(0.0, 0.0, 0.0), f=(0.0, 0.0, 0.0), **options):
     return result
 
 
-@pytest.mark.parametrize("swing", SWINGS, ids=["torques", "torques-and-force", "free"])
+@pytest.mark.parametrize(
+    "swing",
+    [
+        pytest.param(SWINGS[0], id="torques"),
+        pytest.param(SWINGS[1], id="torques-and-force"),
+        pytest.param(SWINGS[2], id="free", marks=pytest.mark.slow),  # IDA takes minutes where the robot folds
+    ],
+)
 def test_constrained_motion_equals_that_of_sundials(swing):
     z, y_dot, u, f = swing
     q, v = moving(z, y_dot)
