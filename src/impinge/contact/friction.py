@@ -19,6 +19,8 @@ from impinge.contact.law import SLOW
 
 # Slower than this (m/s), what may stick does not slide.
 CREEP = 1e-9
+# What begins to slide keeps its direction up to this speed (m/s): below, a rate is too small to tell one.
+SETTLED = 1e-6
 
 
 @jit
@@ -42,10 +44,10 @@ def length(vector: Any, first: int, last: int) -> float:
 
 
 @jit
-def aim(rates: Any, direction: Any, first: int, last: int) -> None:
+def aim(rates: Any, direction: Any, first: int, last: int, least: float) -> None:
     """Turn a direction to that of the slip rate, unless that is too slow to have one."""
     speed = length(rates, first, last)
-    if speed > CREEP:
+    if speed > least:
         for s in range(first, last):
             direction[s] = rates[s] / speed
 
@@ -59,14 +61,14 @@ def yields(forces: Any, direction: Any, first: int, last: int) -> None:
 
 
 @jit
-def drag(mu: float, rates: Any, direction: Any, first: int, last: int, pull: Any) -> None:
+def drag(mu: float, rates: Any, direction: Any, first: int, last: int, fixed: bool, pull: Any) -> None:
     """Write the force along each slip per normal force, −μ d.
 
     Beyond a reversal of the slip rate the direction stays as it is, so that the motion is smooth up to the
     instant at which sliding ends, and across it.
     """
     speed = length(rates, first, last)
-    turned = last > first + 1 and speed > CREEP and along(rates, direction, first, last) > 0.0
+    turned = last > first + 1 and not fixed and speed > CREEP and along(rates, direction, first, last) > 0.0
     for s in range(first, last):
         pull[s] = -mu * (rates[s] / speed if turned else direction[s])
 

@@ -164,9 +164,9 @@ def _eliminate(n: int, work: Any) -> int:
     """Factor the leading n × n block of ``work.A`` in place by Gauss with complete pivoting; return its rank.
 
     With rows in ``order`` and columns in ``places``, A = L U: L (n × rank) has a unit diagonal and stands below
-    the diagonal, U (rank × n) on and above it.
+    the diagonal, U (rank × n) on and above it. Entries count in units of their row and column, ``work.rest``.
     """
-    A, order, places = work.A, work.order, work.places
+    A, order, places, scale = work.A, work.order, work.places, work.rest
     for i in range(n):
         order[i], places[i] = i, i
     largest = 0.0
@@ -174,8 +174,9 @@ def _eliminate(n: int, work: Any) -> int:
         best, row, column = 0.0, r, r
         for i in range(r, n):
             for j in range(r, n):
-                if abs(A[i, j]) > best:
-                    best, row, column = abs(A[i, j]), i, j
+                size = abs(A[i, j]) * scale[order[i]] * scale[places[j]]
+                if size > best:
+                    best, row, column = size, i, j
         largest = max(largest, best)
         if not best > _DEPENDENT * largest:
             return r
@@ -284,6 +285,8 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
         for s in range(n):
             A[k, s] = W[indices[k] * m + indices[s]]
     if slides:
+        for k in range(n):
+            work.rest[k] = 1.0 / np.sqrt(A[k, k]) if A[k, k] > 0.0 else 0.0
         for j in range(m):
             if kinds[j] == DRAG and kinds[normal[j]] == ACCELERATION:
                 s = 0

@@ -49,7 +49,7 @@ def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) ->
         return
     first, last = plant.slips[c], plant.slips[c + 1]
     if slides:
-        friction.drag(plant.mu[c], w.rows[RATE, m:], w.direction, first, last, w.value[m:])
+        friction.drag(plant.mu[c], w.rows[RATE, m:], w.direction, first, last, w.begins[c] != 0, w.value[m:])
         for s in range(first, last):
             w.prescribed[m + s] = DRAG
         return
@@ -58,6 +58,12 @@ def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) ->
         slip = w.rows[VALUE, m + s] - w.anchor[s] if was_closed else 0.0
         arguments = (mode, TANGENT, slip, w.rows[RATE, m + s], plant.gains[c], w.value[m + s :])
         w.prescribed[m + s] = ask(plant.prescribe[c], arguments)
+
+
+@jit
+def prescribe_again(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
+    """Do what `prescribe` does, as a function of its own: for what is asked now and then."""
+    prescribe(plant, w, c, mode, gap, rate)
 
 
 @jit
@@ -74,7 +80,8 @@ def closing_mode(plant: Any, w: Any, c: int) -> int:
     first, last = plant.slips[c], plant.slips[c + 1]
     if friction.length(rates, first, last) <= friction.CREEP:
         return plant.closing[c]
-    friction.aim(rates, w.direction, first, last)
+    friction.aim(rates, w.direction, first, last, friction.CREEP)
+    w.begins[c] = 0
     return plant.sliding[c]
 
 
@@ -156,6 +163,8 @@ def _stick_or_slide(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bo
         stops = friction.stops(rates, rows[PRESS, m:], w.direction, first, last, fell)
         return chosen if stops else mode
     held = friction.length(rows[FORCE, m:], first, last)
+    if friction.length(rows[PRESS, m:], first, last) > 0.0:
+        return plant.sliding[c]
     return plant.sliding[c] if fell or held > plant.mu[c] * rows[FORCE, i] + NOTHING else chosen
 
 
@@ -166,10 +175,22 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
     slides = plant.nt > 0 and mode == plant.sliding[c]
     if slides:
         if plant.closed[c, w.mode[c]] != 0:
-            friction.yields(w.rows[FORCE, m:], w.direction, first, last)
+            missing = friction.length(w.rows[PRESS, m:], first, last)
+            if missing > 0.0:  # nothing can hold it: it goes where it must
+                for s in range(first, last):
+                    w.direction[s] = w.rows[PRESS, m + s] / missing
+            elif w.turned[c] == 0:
+                friction.yields(w.rows[FORCE, m:], w.direction, first, last)
+            else:  # neither this way nor at all: the other way
+                for s in range(first, last):
+                    w.direction[s] = -w.direction[s]
+            w.begins[c] = 1
             w.turned[c] = w.left_mode[c] == mode
+        elif friction.length(w.rows[RATE, m:], first, last) > friction.CREEP:
+            friction.aim(w.rows[RATE, m:], w.direction, first, last, friction.CREEP)
+            w.begins[c] = 0
         else:
-            friction.aim(w.rows[RATE, m:], w.direction, first, last)
+            w.begins[c] = 1
     elif plant.closed[c, mode] != 0:
         stopped = plant.nt > 0 and w.mode[c] == plant.sliding[c]
         if plant.closed[c, w.left_mode[c]] == 0 or stopped:
@@ -181,7 +202,14 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
 @jit
 def changed(plant: Any, w: Any, c: int) -> bool:
     """Tell whether a contact is in another mode than on the left side of this instant, or slides the other way."""
-    return w.mode[c] != w.left_mode[c] or (w.turned[c] != 0 and w.mode[c] == plant.sliding[c])
+    if w.mode[c] != w.left_mode[c]:
+        return True
+    first, last = plant.slips[c], plant.slips[c + 1]
+    return (
+        w.mode[c] == plant.sliding[c]
+        and w.turned[c] != 0
+        and friction.along(w.direction, w.left_direction, first, last) < 0.5
+    )
 
 
 @jit
@@ -189,6 +217,8 @@ def remember(w: Any) -> None:
     """Keep the current modes as those on the left side of an instant."""
     for c in range(w.mode.size):
         w.left_mode[c], w.turned[c] = w.mode[c], 0
+    for s in range(w.direction.size):
+        w.left_direction[s] = w.direction[s]
 
 
 @jit
@@ -197,4 +227,8 @@ def aim(plant: Any, w: Any, rows: Any) -> None:
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
         if w.mode[c] == plant.sliding[c] and last > first + 1:
-            friction.aim(rows[RATE, plant.nh + plant.nc :], w.direction, first, last)
+            rates = rows[RATE, plant.nh + plant.nc :]
+            least = friction.SETTLED if w.begins[c] != 0 else friction.CREEP
+            if friction.length(rates, first, last) > least:
+                friction.aim(rates, w.direction, first, last, least)
+                w.begins[c] = 0

@@ -9,13 +9,13 @@ from numba import carray, types
 from impinge.compile import ask, call, callback, inlined, jit, struct_type
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.rows import INDEPENDENT, row_forces
-from impinge.simulation.contacts import closing_mode, prescribe
+from impinge.simulation.contacts import closing_mode, prescribe, prescribe_again
 from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, WHOLE, Plant, Workspace, impulses
+from impinge.simulation.slide import slide_instead, slip_accelerations
 
 # A sum is nothing if it is this small against its terms: then what rests has no acceleration at all.
 _ROUNDING = 16 * 2.0**-52
 _SMALL = 1e-9  # larger ones are not even looked at
-
 _POINTER = types.CPointer(types.float64)
 _EVALUATE = types.int64(struct_type(Plant), struct_type(Workspace), types.float64, _POINTER, _POINTER)
 _FIND_PRESS = types.int64(struct_type(Plant), struct_type(Workspace))
@@ -146,19 +146,17 @@ def evaluate(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
 
 
 @jit
-def _prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
-    prescribe(plant, w, c, mode, gap, rate)
-
-
-@jit
 def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> float:
     """Return the force that a contact would have if it were closed at the state just evaluated."""
     nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
     drift = w.out[nv + 2 * m : nv + 3 * m]
     W = w.out[nv + 4 * m + 3 + nv * m :]
-    _prescribe(plant, w, c, closing_mode(plant, w, c), gap, rate)
+    mode = closing_mode(plant, w, c)
+    prescribe_again(plant, w, c, mode, gap, rate)
     row_forces(W, drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
-    _prescribe(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
+    if plant.nt > 0 and plant.sliding[c] >= 0:
+        slide_instead(plant, w, c, mode, gap, rate)
+    prescribe_again(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
     return w.attempt[i]
 
 
@@ -203,22 +201,7 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
             w.counts[WHOLE] = 0
         ask(plant.find_press, (plant, w))
     if plant.nt > 0:
-        _accelerations(plant, w)
-
-
-@jit
-def _accelerations(plant: Any, w: Any) -> None:
-    """Write the accelerations of the slips of contacts that slide: what decides whether they stop."""
-    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
-    W = w.out[nv + 4 * m + 3 + nv * m :]
-    for c in range(plant.nc):
-        if w.mode[c] == plant.sliding[c]:
-            for s in range(plant.slips[c], plant.slips[c + 1]):
-                i = plant.nh + plant.nc + s
-                total = w.out[nv + 2 * m + i]
-                for j in range(m):
-                    total += W[i * m + j] * w.rows[FORCE, j]
-                w.rows[PRESS, i] = total
+        slip_accelerations(plant, w)
 
 
 @jit

@@ -28,6 +28,7 @@ from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_ga
 from impinge.simulation.locate import find_event, guards_of_rows, resolution
 from impinge.simulation.plant import (
     ERROR,
+    JAMMED,
     LEAST_ERROR,
     LEFT_TIME,
     REJECTED,
@@ -61,7 +62,7 @@ DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER = 0, 1, 2, 3, 4, 5, 6
 
 @jit
 def decide_modes(plant: Any, w: Any) -> bool:
-    """Change modes at the current instant until none changes; return False if they never stop changing.
+    """Change modes at the current instant until none changes; return False if they never stop, or a contact jams.
 
     First every contact decides at once. Then one at a time, the first that wants to: this is the
     least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
@@ -69,6 +70,7 @@ def decide_modes(plant: Any, w: Any) -> bool:
     derivative at the current state is then in ``w.K[0]``.
     """
     t, nc = w.time[TIME], plant.nc
+    w.counts[JAMMED] = 0
     evaluate_and_press(plant, w, t, w.y, w.K[0])
     for attempt in range(50 + 10 * nc):
         again = False
@@ -85,7 +87,8 @@ def decide_modes(plant: Any, w: Any) -> bool:
                 if attempt > 0:
                     break
         if not again:
-            return True
+            return w.counts[JAMMED] == 0
+        w.counts[JAMMED] = 0
         evaluate_and_press(plant, w, t, w.y, w.K[0])
     return False
 
@@ -150,7 +153,9 @@ def _change_inputs(plant: Any, w: Any, log: Any, longest: float) -> int:
         return DONE
     _restart(plant, w, longest)
     swap(w.u, w.held)
+    swap(w.direction, w.left_direction)
     add_row(plant, w, log, t, w.left_y, w.left_mode)
+    swap(w.direction, w.left_direction)
     swap(w.u, w.held)
     add_row(plant, w, log, t, w.y, w.mode)
     add_events(plant, w, log, t)
@@ -185,7 +190,9 @@ def _event(plant: Any, w: Any, log: Any, h: float, low: float, high: float, long
     w.counts[STALLED] += 1
     w.time[LEFT_TIME] = left_time
     if _any_changed(plant, w):
+        swap(w.direction, w.left_direction)
         add_row(plant, w, log, left_time, w.left_y, w.left_mode)
+        swap(w.direction, w.left_direction)
         add_row(plant, w, log, left_time, w.y, w.mode)
         w.time[ROW_TIME] = w.time[TIME]
         add_events(plant, w, log, left_time)

@@ -109,6 +109,8 @@ class Workspace(NamedTuple):
     left_y: Vector
     left_mode: Integers
     fired: Integers
+    left_direction: Vector  # on the left side of an instant
+    begins: Integers  # contacts that have just begun to slide, in a direction that stays as it is
     turned: Integers  # contacts that slide the other way than before this instant
     since: Vector
     min_gap: Vector
@@ -124,7 +126,7 @@ TIME, STEP, ERROR, LEFT_TIME, ROW_TIME = 0, 1, 2, 3, 4
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
-STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE = 0, 1, 2, 3, 4, 5
+STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED = 0, 1, 2, 3, 4, 5, 6
 
 
 class Log(NamedTuple):
@@ -204,7 +206,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf]),
-        counts=np.zeros(6, dtype=np.int64),
+        counts=np.zeros(7, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
@@ -230,6 +232,8 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         left_y=np.zeros(n),
         left_mode=np.zeros(plant.nc, dtype=np.int64),
         fired=np.zeros(plant.nc, dtype=np.int64),
+        left_direction=np.zeros(plant.ns),
+        begins=np.zeros(plant.nc, dtype=np.int64),
         turned=np.zeros(plant.nc, dtype=np.int64),
         since=contacts.copy(),
         min_gap=np.full(plant.nc, np.inf),

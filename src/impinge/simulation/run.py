@@ -24,6 +24,7 @@ from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.method import Adaptive, FixedStep, Method
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
+    JAMMED,
     TIME,
     Log,
     Plant,
@@ -273,7 +274,12 @@ class _Run:
     def _failure(self, status: int) -> str:
         if status == engine.DONE:
             return ""
-        t = float(self.w.time[TIME])
+        t, jammed = float(self.w.time[TIME]), int(self.w.counts[JAMMED])
+        if status == engine.CYCLE and jammed:
+            return (
+                f"at t = {t:g} s contact {self.model.contacts[jammed - 1]} jams: sliding, friction presses it together "
+                "faster than its force parts it, and it can neither slide nor lift; lower its friction"
+            )
         changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
         return {
             engine.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "

@@ -1,0 +1,100 @@
+"""What decides whether a contact with friction sticks, slides on, or jams, beyond its own force.
+
+Where several contacts hold one body, the forces that stick are those of smallest norm. One that friction cannot bear
+slides, though the others keep it where it is: it carries what it can, without moving, and they the rest. Where a slip
+depends on the constraints, as in a dead point of a linkage, no force holds it, and it slides where it must.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impinge.compile import ask, jit
+from impinge.contact import friction
+from impinge.contact.law import NOTHING, SLOW, TANGENT
+from impinge.contact.rows import row_forces
+from impinge.simulation.contacts import prescribe_again
+from impinge.simulation.plant import FORCE, JAMMED, PRESS, RATE, VALUE
+
+# Slower (m/s²) than this, the decline of a slip rate may be what laws ask of other contacts that stick.
+_EVEN = 1e-6
+# An acceleration that misses its target by this much against its terms cannot be reached at all.
+_UNREACHED = 1e-3
+
+
+@jit
+def slip_accelerations(plant: Any, w: Any) -> None:
+    """Write, for the slips of closed contacts, what decides whether they stop or can stick (``w.rows[PRESS]``).
+
+    For one that slides it is the acceleration beyond the one that its law would ask for if it stuck from now on;
+    for one that sticks, the acceleration that no force can give, zero where one can.
+    """
+    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
+    W = w.out[nv + 4 * m + 3 + nv * m :]
+    for c in range(plant.nc):
+        if plant.sliding[c] < 0 or plant.closed[c, w.mode[c]] == 0:
+            continue
+        slides = w.mode[c] == plant.sliding[c]
+        for s in range(plant.slips[c], plant.slips[c + 1]):
+            i = plant.nh + plant.nc + s
+            total = w.out[nv + 2 * m + i]
+            size = abs(total)
+            for j in range(m):
+                total += W[i * m + j] * w.rows[FORCE, j]
+                size += abs(W[i * m + j] * w.rows[FORCE, j])
+            if slides:
+                ask(plant.prescribe[c], (plant.closing[c], TANGENT, 0.0, w.rows[RATE, i], plant.gains[c], w.attempt))
+                w.rows[PRESS, i] = total - w.attempt[0]
+            else:
+                missing = total - w.value[i]
+                w.rows[PRESS, i] = missing if abs(missing) > _UNREACHED * size else 0.0
+        if slides:
+            _go_on(plant, w, c, W)
+
+
+@jit
+def _go_on(plant: Any, w: Any, c: int, W: Any) -> None:
+    """Let a contact that would stop go on sliding if friction cannot hold it and it would slide this way again."""
+    nv, i, first, last = plant.nv, plant.nh + c, plant.slips[c], plant.slips[c + 1]
+    gaps, m = plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
+    slow = friction.along(w.rows[RATE, gaps:], w.direction, first, last) <= friction.CREEP
+    rise = friction.along(w.rows[PRESS, gaps:], w.direction, first, last)
+    if not slow or rise > 0.0 or rise < -_EVEN:
+        return
+    for s in range(first, last):
+        slip = (plant.closing[c], TANGENT, 0.0, w.rows[RATE, gaps + s], plant.gains[c], w.value[gaps + s :])
+        w.prescribed[gaps + s] = ask(plant.prescribe[c], slip)
+    row_forces(W, w.out[nv + 2 * m : nv + 3 * m], w.prescribed, w.value, plant.normal, w.attempt, w.solver)
+    prescribe_again(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
+    held = friction.length(w.attempt[gaps:], first, last)
+    onward = friction.along(w.attempt[gaps:], w.direction, first, last) < 0.0
+    if onward and held > plant.mu[c] * w.attempt[i] + NOTHING:
+        for s in range(first, last):
+            w.rows[PRESS, gaps + s] = w.direction[s]
+
+
+@jit
+def slide_instead(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
+    """Correct the forces that ``w.attempt`` holds for a contact closed in a mode: it slides if it cannot stick.
+
+    It jams if it would pull while it slides, and more so the harder it is pushed apart: then friction presses it
+    together faster than its normal force parts it (P. Painlevé 1895), and no force of a rigid contact is right.
+    """
+    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
+    gaps, first, last = plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
+    drift = w.out[nv + 2 * m : nv + 3 * m]
+    W = w.out[nv + 4 * m + 3 + nv * m :]
+    if mode == plant.closing[c]:
+        if friction.length(w.attempt[gaps:], first, last) <= plant.mu[c] * w.attempt[i] + NOTHING:
+            return
+        friction.yields(w.attempt[gaps:], w.direction, first, last)
+        w.begins[c] = 1
+        prescribe_again(plant, w, c, plant.sliding[c], gap, rate)
+        row_forces(W, drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
+    force = w.attempt[i]
+    if force < 0.0 and rate <= SLOW:
+        w.value[i] += 1.0
+        row_forces(W, drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
+        if w.attempt[i] <= force:
+            w.counts[JAMMED] = c + 1
+        w.attempt[i] = force
