@@ -76,8 +76,10 @@ def drag(mu: float, rates: Any, direction: Any, first: int, last: int, fixed: bo
 @jit
 def stops(rates: Any, accelerations: Any, direction: Any, first: int, last: int, fell: bool) -> bool:
     """Tell whether sliding ends: no rate left along its direction nor across it, and none to come."""
-    rate = along(rates, direction, first, last)
-    across = np.sqrt(max(0.0, length(rates, first, last) ** 2 - rate * rate))
+    rate, speed = along(rates, direction, first, last), length(rates, first, last)
+    if fell and last > first + 1 and speed <= SETTLED:  # it turns about where it stands: try whether it sticks
+        return True
+    across = np.sqrt(max(0.0, speed**2 - rate * rate))
     if across > CREEP or not (fell or rate <= SLOW):  # what is left of the rate, sticking would have to brake
         return False
     return along(accelerations, direction, first, last) <= 0.0

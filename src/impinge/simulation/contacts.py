@@ -179,13 +179,13 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
             if missing > 0.0:  # nothing can hold it: it goes where it must
                 for s in range(first, last):
                     w.direction[s] = w.rows[PRESS, m + s] / missing
-            elif w.turned[c] == 0:
+            elif w.turned[c] < 2:
                 friction.yields(w.rows[FORCE, m:], w.direction, first, last)
             else:  # neither this way nor at all: the other way
                 for s in range(first, last):
                     w.direction[s] = -w.direction[s]
             w.begins[c] = 1
-            w.turned[c] = w.left_mode[c] == mode
+            w.turned[c] += 1
         elif friction.length(w.rows[RATE, m:], first, last) > friction.CREEP:
             friction.aim(w.rows[RATE, m:], w.direction, first, last, friction.CREEP)
             w.begins[c] = 0
@@ -232,3 +232,14 @@ def aim(plant: Any, w: Any, rows: Any) -> None:
             if friction.length(rates, first, last) > least:
                 friction.aim(rates, w.direction, first, last, least)
                 w.begins[c] = 0
+
+
+@jit
+def outruns(plant: Any, w: Any, rows: Any) -> bool:
+    """Tell whether a contact that has just begun to slide is already fast where its direction can be told."""
+    for c in range(plant.nc):
+        first, last = plant.slips[c], plant.slips[c + 1]
+        if w.begins[c] != 0 and w.mode[c] == plant.sliding[c] and last > first + 1:
+            if friction.length(rows[RATE, plant.nh + plant.nc :], first, last) > 8.0 * friction.SETTLED:
+                return True
+    return False

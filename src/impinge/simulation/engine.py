@@ -254,6 +254,9 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             if w.time[STEP] < resolution(t) or plant.fixed_step > 0.0:
                 return TOO_SMALL if np.isfinite(error) else NOT_FINITE
             continue
+        if plant.nt > 0 and plant.fixed_step == 0.0 and contacts.outruns(plant, w, w.rows_end):
+            w.time[STEP] = 0.3 * h
+            continue
 
         low, high = find_event(plant, w, t, h) if plant.nc > 0 else (NONE, NONE)
         w.counts[STEPS] += 1

@@ -179,11 +179,11 @@ def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float
 
 
 @jit
-def _root(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -> tuple[float, float]:
-    """Return the last θ before and the first after a guard's true fall through −band, or NONE twice."""
-    low, above, high, below = _bracket(plant, w, t, h, c, k, band)
-    if high == NONE:
-        return NONE, NONE
+def _close_in(
+    plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float, bracket: tuple[float, float, float, float]
+) -> tuple[float, float]:
+    """Return the last θ before and the first after a guard's true fall through −band, within a bracket."""
+    low, above, high, below = bracket
     tolerance = 2.0 * _EPSILON * max(abs(t), abs(t + h)) / h
     a, fa, b, fb, fraction = low, above, high, below, above / (above - below)
     for _ in range(100):
@@ -209,6 +209,15 @@ def _root(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -
 
 
 @jit
+def _root(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -> tuple[float, float]:
+    """Return the last θ before and the first after a guard's true fall through −band, or NONE twice."""
+    bracket = _bracket(plant, w, t, h, c, k, band)
+    if bracket[2] == NONE:
+        return NONE, NONE
+    return _close_in(plant, w, t, h, c, k, band, bracket)
+
+
+@jit
 def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
     """Replace a guard's candidate by the last θ before its true fall, and set ``after`` to the first behind it.
 
@@ -229,7 +238,7 @@ def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
 
 @jit
 def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
-    """Move the candidates of guards that fell clearly before θ, and tell whether there are any.
+    """Locate guards that fell clearly before θ, and tell whether there are any.
 
     The polynomials may have put two close roots in the wrong order. A guard that was located where it falls
     through −TOUCHING is about there just before: only beyond twice that has it fallen earlier.
@@ -242,7 +251,9 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
     for c in range(plant.nc):
         for k in range(w.nodes.shape[0]):
             if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < -2.0 * TOUCHING and w.candidates[c, k] >= theta:
-                w.candidates[c, k], w.after[c, k] = 0.5 * before, NONE
+                bracket = 0.0, w.guards[0, c, k], before, w.guards[1, c, k]
+                low, high = _close_in(plant, w, t, h, c, k, 0.0, bracket)
+                w.candidates[c, k], w.after[c, k] = low, max(high, min(before, low + resolution(t) / h))
                 found = True
     return found
 
@@ -254,7 +265,8 @@ def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
     The guard that falls there is noted in ``w.fired``.
     """
     _candidates(plant, w, h)
-    for _ in range(_ROUNDS + 4 * w.candidates.size):
+    rounds = _ROUNDS + 4 * w.candidates.size
+    for n in range(rounds):
         best, contact, guard = NONE, -1, -1
         for c in range(plant.nc):
             for k in range(w.nodes.shape[0]):
@@ -264,7 +276,7 @@ def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
             break
         if w.after[contact, guard] == NONE:
             _refine(plant, w, t, h, contact, guard)
-        elif not _earlier(plant, w, t, h, best):
+        elif n == rounds - 1 or not _earlier(plant, w, t, h, best):
             for c in range(plant.nc):
                 w.fired[c] = 0
             if w.after[contact, guard] > best:  # located: rounding may hide the fall at the very instant

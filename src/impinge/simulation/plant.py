@@ -111,7 +111,7 @@ class Workspace(NamedTuple):
     fired: Integers
     left_direction: Vector  # on the left side of an instant
     begins: Integers  # contacts that have just begun to slide, in a direction that stays as it is
-    turned: Integers  # contacts that slide the other way than before this instant
+    turned: Integers  # how often each contact has begun to slide from a stand at this instant
     since: Vector
     min_gap: Vector
     min_force: Vector
