@@ -20,7 +20,7 @@ def run_study(name: str, settings: Sequence[str], law: str | None, out: str | No
 
     from impinge.compile.jit import before_compiling  # heavy: only once the words are known to be right
 
-    before_compiling(lambda: print("compiling the simulator, once: about half a minute", file=sys.stderr))
+    before_compiling(lambda: print("compiling the simulator, once: about a minute", file=sys.stderr))
     with progress_bar(study.name, float(until)) as progress:
         report = execute(study, settings, law, progress)
     if out is not None:

@@ -256,7 +256,8 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
     """
     indices, A, b, x = work.indices, work.A, work.b, work.x
     m = drift.size
-    n, slides = 0, False
+    n: Any = np.int64(0)  # for a literal 0, numba would compile what is called below twice
+    slides = False
     for i in range(m):
         if kinds[i] == FORCE:
             force[i] = value[i]

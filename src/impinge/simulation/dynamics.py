@@ -176,6 +176,8 @@ def find_press(plant: Any, w: Any) -> int:
             if press > 0.0 and resting:
                 press = min(press, _force_if_closed(plant, w, c, 0.0, 0.0))
         w.rows[PRESS, i] = press
+    if plant.nt > 0:
+        slip_accelerations(plant, w)
     return 0
 
 
@@ -199,9 +201,8 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
             w.counts[WHOLE] = 1
             evaluate(plant, w, t, y, dy)
             w.counts[WHOLE] = 0
+    if asked or plant.nt > 0:
         ask(plant.find_press, (plant, w))
-    if plant.nt > 0:
-        slip_accelerations(plant, w)
 
 
 @jit

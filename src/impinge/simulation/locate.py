@@ -267,12 +267,12 @@ def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
     _candidates(plant, w, h)
     rounds = _ROUNDS + 4 * w.candidates.size
     for n in range(rounds):
-        best, contact, guard = NONE, -1, -1
+        best, contact, guard = NONE, plant.nc, plant.nc
         for c in range(plant.nc):
             for k in range(w.nodes.shape[0]):
                 if w.candidates[c, k] < best:
                     best, contact, guard = w.candidates[c, k], c, k
-        if contact < 0:
+        if contact == plant.nc:
             break
         if w.after[contact, guard] == NONE:
             _refine(plant, w, t, h, contact, guard)
