@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         sampled,
         sensitivity,
     )
-    from impinge.contact import Baumgarte, Law
+    from impinge.contact import Baumgarte, Impact, Law
     from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
     from impinge.model import Model, ModelBuilder
     from impinge.simulation import Adaptive, Controller, Event, FixedStep, Result, simulate
@@ -57,7 +57,7 @@ _HOMES = {
         "sampled",
         "sensitivity",
     ),
-    "impinge.contact": ("Baumgarte", "Law"),
+    "impinge.contact": ("Baumgarte", "Impact", "Law"),
     "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
     "impinge.model": ("Model", "ModelBuilder"),
     "impinge.simulation": ("Adaptive", "Controller", "Event", "FixedStep", "Result", "simulate"),
@@ -72,6 +72,7 @@ __all__ = [
     "Equilibrium",
     "Event",
     "FixedStep",
+    "Impact",
     "ImpingeError",
     "InputError",
     "Law",

@@ -112,6 +112,7 @@ def sensitivity(
     if not result.ok:
         raise InputError(who, "a run that reaches its end", result.reason, "Make the run itself succeed first.")
     _check_stick(who, result)
+    _check_smooth(who, result, dict(zip(model.contacts, laws_of(model, law), strict=True)))
     p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
     plant = plant_of(model, laws_of(model, law), p, stabilization, method or Adaptive(), float(until))
 
@@ -135,6 +136,19 @@ def _check_stick(who: str, result: Result) -> None:
                 "contacts that stick or are open",
                 f"contact '{contact}' sliding from t = {t:.6g} s",
                 "Raise its friction, or end the run before.",
+            )
+
+
+def _check_smooth(who: str, result: Result, laws: Mapping[str, Law]) -> None:
+    """Refuse runs in which a rigid contact strikes: what velocities do then is not differentiated."""
+    for event in result.events:
+        closed = dict(zip(result.modes[event.contact], result.closed[event.contact], strict=True))
+        if hasattr(laws[event.contact], "rebound") and (closed[event.after] or event.before == event.after):
+            raise InputError(
+                who,
+                "contacts with finite forces",
+                f"an impact of contact '{event.contact}' at t = {event.time:.6g} s",
+                "Choose a law such as Baumgarte(), or end the run before.",
             )
 
 

@@ -2,5 +2,6 @@
 
 from impinge.contact.law import Law
 from impinge.contact.laws.baumgarte import Baumgarte
+from impinge.contact.laws.impact import Impact
 
-__all__ = ["Baumgarte", "Law"]
+__all__ = ["Baumgarte", "Impact", "Law"]

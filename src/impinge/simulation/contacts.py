@@ -201,8 +201,8 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
 
 @jit
 def changed(plant: Any, w: Any, c: int) -> bool:
-    """Tell whether a contact is in another mode than on the left side of this instant, or slides the other way."""
-    if w.mode[c] != w.left_mode[c]:
+    """Tell whether a contact was struck or is in another mode than left of this instant, or slides the other way."""
+    if w.mode[c] != w.left_mode[c] or w.struck[c] != 0:
         return True
     first, last = plant.slips[c], plant.slips[c + 1]
     return (
@@ -216,7 +216,7 @@ def changed(plant: Any, w: Any, c: int) -> bool:
 def remember(w: Any) -> None:
     """Keep the current modes as those on the left side of an instant."""
     for c in range(w.mode.size):
-        w.left_mode[c], w.turned[c] = w.mode[c], 0
+        w.left_mode[c], w.turned[c], w.struck[c] = w.mode[c], 0, 0
     for s in range(w.direction.size):
         w.left_direction[s] = w.direction[s]
 

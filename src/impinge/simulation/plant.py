@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
+from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import GUARDS, Law
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap, Model
@@ -36,6 +37,7 @@ class Plant(NamedTuple):
 
     evaluate: int
     find_press: int
+    strike: int  # what happens when rigid contacts close, or 0 if none is rigid
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
     signals: int
@@ -62,6 +64,7 @@ class Plant(NamedTuple):
     passed: Integers  # its mode beyond the end of its surface, or −1
     sliding: Integers  # its mode while it slides, or −1
     normal: Integers  # for each row, that of the gap of its contact
+    restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
     mu: Vector  # coefficients of friction, infinite where it never slides
     stabilization: Vector
     tableau: Tableau
@@ -112,6 +115,8 @@ class Workspace(NamedTuple):
     left_direction: Vector  # on the left side of an instant
     begins: Integers  # contacts that have just begun to slide, in a direction that stays as it is
     turned: Integers  # how often each contact has begun to slide from a stand at this instant
+    struck: Integers  # contacts that pushed in an impact at this instant
+    impact: ImpactWorkspace
     since: Vector
     min_gap: Vector
     min_force: Vector
@@ -122,7 +127,7 @@ class Workspace(NamedTuple):
 
 
 # Indices into Workspace.time.
-TIME, STEP, ERROR, LEFT_TIME, ROW_TIME = 0, 1, 2, 3, 4
+TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL = 0, 1, 2, 3, 4, 5
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
@@ -205,7 +210,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf]),
+        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0]),
         counts=np.zeros(7, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
@@ -235,6 +240,8 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         left_direction=np.zeros(plant.ns),
         begins=np.zeros(plant.nc, dtype=np.int64),
         turned=np.zeros(plant.nc, dtype=np.int64),
+        struck=np.zeros(plant.nc, dtype=np.int64),
+        impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike else (0, 0, 0))),
         since=contacts.copy(),
         min_gap=np.full(plant.nc, np.inf),
         min_force=np.full(plant.nc, np.inf),
@@ -279,6 +286,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> d
         "gains": gains,
         "closed": closed,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
+        "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
         "slips": np.cumsum([0, *counts], dtype=np.int64),
         "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
         "passed": np.array(passed, dtype=np.int64),

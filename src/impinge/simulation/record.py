@@ -7,7 +7,9 @@ from typing import Any
 from impinge.compile import call, jit
 from impinge.simulation.contacts import changed
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import FORCE, RATE, ROW_TIME, TIME, VALUE, assign, impulses
+from impinge.simulation.locate import resolution
+from impinge.simulation.plant import FORCE, RATE, ROW_TIME, SAMPLES, TIME, VALUE, assign, impulses
+from impinge.simulation.step import dense_state
 
 ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 
@@ -105,3 +107,18 @@ def add_current(plant: Any, w: Any, log: Any) -> None:
         _fill_row(plant, w, log.rows[log.used[ROWS]], w.time[TIME], w.y, w.mode, w.rows_start)
         log.used[ROWS] += 1
         w.time[ROW_TIME] = w.time[TIME]
+
+
+@jit
+def add_samples(plant: Any, w: Any, log: Any, t: float, h: float, until: float) -> None:
+    """Record the samples that lie inside the step just computed, before ``until``."""
+    if plant.sample == 0.0:
+        return
+    while True:
+        sample = w.counts[SAMPLES] * plant.sample
+        if sample >= until - resolution(t):
+            return
+        if sample > t + resolution(t):
+            dense_state(plant, w, h, (sample - t) / h, w.scratch[0])
+            add_row(plant, w, log, sample, w.scratch[0], w.mode)
+        w.counts[SAMPLES] += 1

@@ -47,7 +47,7 @@ def _root(p: Polynomial, length: float) -> float:
 
 @dataclass(frozen=True)
 class Event:
-    """A contact that changed its mode.
+    """A contact that changed its mode, or was struck (then both modes may be the same).
 
     Attributes:
         time: s.

@@ -16,7 +16,7 @@ from impinge.compile import Struct
 from impinge.contact.law import Law
 from impinge.errors import ImpingeError, InputError, show
 from impinge.model import Model, finite
-from impinge.simulation import engine
+from impinge.simulation import engine, instant
 from impinge.simulation.assemble import assemble
 from impinge.simulation.check import check_start, command_list, friction_of, laws_of
 from impinge.simulation.clock import Clock, Controller, exact_period
@@ -35,6 +35,7 @@ from impinge.simulation.plant import (
 from impinge.simulation.pool import Room, room_for
 from impinge.simulation.record import add_current, measure
 from impinge.simulation.result import Result
+from impinge.simulation.strike import strike
 
 FloatArray = NDArray[np.float64]
 
@@ -131,16 +132,18 @@ def plant_of(
     if min(gains) <= 0:
         remedy = "A critically damped pair is (w², 2w)."
         raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
+    tables = contact_tables(model, laws)
     return Plant(
         evaluate=right_hand_side.address,
         find_press=find_press.address,
+        strike=strike.address if (tables["restitution"] >= 0).any() else 0,
         dynamics=model.dynamics.address,
         flight=0,
         signals=model.signals.address,
         **sizes(model),
         signal_size=model.signals.size,
         parameters=parameters,
-        **contact_tables(model, laws),
+        **tables,
         mu=friction_of(model, parameters),
         stabilization=np.array(gains),
         tableau=method.tableau,
@@ -191,7 +194,7 @@ class _Run:
                 return reason
             w.u[:] = w.command
         w.command[:] = w.u
-        reason = self._failure(engine.begin(*self.packed, end))
+        reason = self._failure(instant.begin(*self.packed, self.packed_log, end))
         tick = 0
         while not reason:
             if clock is None:
@@ -226,7 +229,7 @@ class _Run:
             if self.progress is not None and perf_counter() > self.due:
                 self.progress(float(self.w.time[TIME]))
                 self.due = perf_counter() + _REFRESH
-            if status == engine.FULL:
+            if status == instant.FULL:
                 if max(table.nbytes for table in self.log) > _MOST_BYTES:
                     t = float(self.w.time[TIME])
                     return (
@@ -234,7 +237,7 @@ class _Run:
                         "whether the motion runs away"
                     )
                 self._grow(self.log.rows.shape[0])
-            elif status != engine.PAUSED:
+            elif status != instant.PAUSED:
                 return self._failure(status)
 
     def _tick(self, t: float, due: list[Controller], first: bool = False) -> str:
@@ -272,21 +275,24 @@ class _Run:
             self._pack_log()
 
     def _failure(self, status: int) -> str:
-        if status == engine.DONE:
+        if status == instant.DONE:
             return ""
         t, jammed = float(self.w.time[TIME]), int(self.w.counts[JAMMED])
-        if status == engine.CYCLE and jammed:
+        if status == instant.CYCLE and jammed:
             return (
                 f"at t = {t:g} s contact {self.model.contacts[jammed - 1]} jams: sliding, friction presses it together "
                 "faster than its force parts it, and it can neither slide nor lift; lower its friction"
             )
+        if status == instant.UNSOLVED:
+            pushing = [name for name, flag in zip(self.model.contacts, self.w.impact.active, strict=True) if flag]
+            return f"at t = {t:g} s no impulses solve the impact of contacts {', '.join(pushing)}: check their friction"
         changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
         return {
-            engine.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
+            instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
             "fast there; soften the contact, loosen the tolerances or check the model",
-            engine.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",
-            engine.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close each other without end: "
+            instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",
+            instant.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close each other without end: "
             "check whether their gaps contradict each other",
-            engine.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: "
+            instant.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: "
             "check whether their law's gains suit the model",
         }[status]

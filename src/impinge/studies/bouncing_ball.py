@@ -43,6 +43,7 @@ def _metrics(result: Result, until: float) -> dict[str, Any]:
         "touchdown_times": touchdowns,
         "gap_zero_up_times": ups.tolist(),
         "liftoff_times": liftoffs,
+        "rest_time": touchdowns[-1] if closed[-1] and touchdowns else None,
         "apex_heights": heights[flying].tolist(),
         "final_gap": float(result["gap_floor"][-1]),
         "final_force": float(result["force_floor"][-1]),

@@ -1,0 +1,119 @@
+"""Rigid contact: velocities jump when it closes, and while it is closed its gap does not change.
+
+Newton's restitution: γ̇⁺ = −e γ̇⁻. All contacts that touch at that instant take part in one problem, see
+`contact.impact`. Bounces whose intervals shrink geometrically end at the limit of their times, in Contact. There the
+force is what keeps the gap as it is, and the contact opens when that would pull.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from impinge.compile.jit import Callback, callback, jit
+from impinge.contact.law import (
+    ACCELERATION,
+    DECIDE,
+    FORCE,
+    GAP,
+    GUARD,
+    NOTHING,
+    PRESCRIBE,
+    PRESS,
+    RATE,
+    SLOPE,
+    SLOW,
+    TOUCHING,
+    watching,
+)
+from impinge.errors import InputError, as_number, show
+
+FREE, CONTACT = 0, 1
+
+# Once it is closed, a gap or slip that drifts off returns as ẍ + 40 ẋ + 400 x = 0. What is smaller than this (m, m/s) is
+# left as it is: it is rounding, and to correct it would never end.
+_A0, _A1 = 400.0, 40.0
+_DRIFT = 1e-10
+
+
+@jit
+def _beyond(value: float) -> float:
+    return max(value - _DRIFT, 0.0) + min(value + _DRIFT, 0.0)
+
+
+@callback(PRESCRIBE)
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+    value[0] = 0.0
+    if mode != CONTACT:
+        return FORCE
+    value[0] = -(_A0 * _beyond(gap) + _A1 * _beyond(rate))
+    return ACCELERATION
+
+
+@callback(SLOPE)
+def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+    slopes[0] = slopes[1] = 0.0
+    if mode != CONTACT:
+        return FORCE
+    slopes[0], slopes[1] = -_A0, -_A1
+    return ACCELERATION
+
+
+@callback(GUARD)
+def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+    values[1] = 1.0
+    if mode == CONTACT:
+        values[0] = force * (TOUCHING / NOTHING)
+        return watching(PRESS, GAP)
+    slow = rate * (TOUCHING / SLOW)
+    values[0] = max(gap, slow)
+    return watching(GAP if gap >= slow else RATE, GAP)
+
+
+@callback(DECIDE)
+def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+    if mode == CONTACT:
+        return FREE if force < -NOTHING or fired & 1 != 0 else CONTACT
+    return CONTACT if gap <= TOUCHING and rate <= SLOW and force > 0.0 else FREE
+
+
+@dataclass(frozen=True)
+class Impact:
+    """Rigid contact with Newton's restitution.
+
+    Args:
+        restitution: e, from 0 (no rebound) to 1 (no loss).
+
+    Example:
+        >>> Impact(restitution=0.5).rebound
+        0.5
+    """
+
+    restitution: float = 0.0
+
+    name: ClassVar[str] = "impact"
+    modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
+    closed: ClassVar[tuple[bool, ...]] = (False, True)
+    prescribe: ClassVar[Callback] = _prescribe
+    slope: ClassVar[Callback] = _slope
+    guard: ClassVar[Callback] = _guard
+    decide: ClassVar[Callback] = _decide
+
+    def __post_init__(self) -> None:
+        if not 0 <= as_number(self.restitution) <= 1:
+            raise InputError(
+                "law 'impact'",
+                "a restitution from 0 to 1",
+                show(self.restitution),
+                "0 is a landing without rebound, 1 a bounce without loss.",
+            )
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """None are needed."""
+        return (0.0,)
+
+    @property
+    def rebound(self) -> float:
+        """The restitution with which velocities jump."""
+        return float(self.restitution)

@@ -1,0 +1,1 @@
+"""Linear complementarity problems and the contact impulses that they give."""

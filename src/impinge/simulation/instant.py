@@ -1,0 +1,215 @@
+"""What happens at an instant: contacts change, strike and close, inputs change, and both sides are recorded.
+
+decide modes, re-evaluate, until no mode changes
+x⁻, x⁺ and the events go into the log
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import ask, jit
+from impinge.simulation import contacts
+from impinge.simulation.check import START_TOLERANCE
+from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
+from impinge.simulation.locate import find_event, guards_of_rows, resolution
+from impinge.simulation.plant import (
+    ERROR,
+    JAMMED,
+    LEAST_ERROR,
+    LEFT_TIME,
+    ROW_TIME,
+    STALLED,
+    STEP,
+    TAIL,
+    TIME,
+    VALUE,
+    assign,
+    assign_rows,
+    swap,
+)
+from impinge.simulation.record import add_events, add_row, add_samples, note_extremes
+from impinge.simulation.roots import NONE
+from impinge.simulation.step import dense_state, first_step, try_step
+
+# So many events in a row for each contact, without time between them, are chatter.
+_MOST_EVENTS = 200
+
+# What a run comes back with.
+DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+@jit
+def decide_modes(plant: Any, w: Any) -> bool:
+    """Change modes at the current instant until none changes; return False if they never stop, or a contact jams.
+
+    First every contact decides at once. Then one at a time, the first that wants to: this is the
+    least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
+    ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
+    derivative at the current state is then in ``w.K[0]``.
+    """
+    t, nc = w.time[TIME], plant.nc
+    w.counts[JAMMED] = 0
+    evaluate_and_press(plant, w, t, w.y, w.K[0])
+    for attempt in range(50 + 10 * nc):
+        again = False
+        if attempt % max(nc, 10) == 0 and w.counts[STALLED] == 0:
+            for c in range(nc):
+                w.changed[c] = 0
+        for c in range(nc):
+            mode = contacts.decide(plant, w, w.rows, c, w.fired[c])
+            w.fired[c] = 0
+            if mode != w.mode[c]:
+                contacts.change(plant, w, c, mode)
+                w.changed[c] = 1
+                again = True
+                if attempt > 0:
+                    break
+        if not again:
+            return w.counts[JAMMED] == 0
+        w.counts[JAMMED] = 0
+        evaluate_and_press(plant, w, t, w.y, w.K[0])
+    return False
+
+
+@jit
+def _resume(plant: Any, w: Any) -> None:
+    """Let the next step begin at the current state, whose derivative is in ``w.K[0]``."""
+    assign_rows(w.rows_start, w.rows)
+    if plant.nt > 0:
+        contacts.aim(plant, w, w.rows_start)
+    restore_gaps(plant, w.y, w.rows_start)
+    note_extremes(plant, w, w.rows_start)
+
+
+@jit
+def _restart(plant: Any, w: Any, longest: float) -> None:
+    """Begin afresh at the current state after the equations have changed."""
+    _resume(plant, w)
+    w.time[ERROR] = LEAST_ERROR
+    if plant.fixed_step == 0.0:
+        w.time[STEP] = first_step(plant, w, w.time[TIME], longest)
+
+
+@jit
+def _any_changed(plant: Any, w: Any) -> bool:
+    any_ = False
+    for c in range(plant.nc):
+        any_ |= contacts.changed(plant, w, c)
+    return any_
+
+
+@jit
+def begin(plant: Any, w: Any, log: Any, longest: float) -> int:
+    """Find the modes in which a run starts, and its first step; what strikes at once is an event."""
+    evaluate(plant, w, w.time[TIME], w.y, w.K[0])
+    for c in range(plant.nc):
+        if plant.extent[c] >= 0 and w.rows[VALUE, plant.nh + c] < -START_TOLERANCE:
+            w.mode[c] = plant.passed[c]
+    assign(w.left_y, w.y)
+    contacts.remember(w)
+    if plant.strike != 0 and ask(plant.strike, (plant, w)) != 0:
+        return UNSOLVED
+    settled = decide_modes(plant, w)
+    assign_rows(w.rows_start, w.rows)
+    if not settled:
+        return CYCLE
+    for i in range(w.y.size):
+        if not np.isfinite(w.K[0, i]):
+            return NOT_FINITE
+    _restart(plant, w, longest)
+    struck = False
+    for c in range(plant.nc):
+        struck |= w.struck[c] != 0
+    if struck:
+        add_row(plant, w, log, w.time[TIME], w.left_y, w.left_mode)
+        add_row(plant, w, log, w.time[TIME], w.y, w.mode)
+        add_events(plant, w, log, w.time[TIME])
+    return DONE
+
+
+@jit
+def change_inputs(plant: Any, w: Any, log: Any, longest: float) -> int:
+    """Hold ``w.command`` from now on; contacts that it opens or closes change at this instant."""
+    t = w.time[TIME]
+    assign(w.left_y, w.y)
+    contacts.remember(w)
+    assign(w.held, w.u)
+    assign(w.u, w.command)
+    if not decide_modes(plant, w):
+        return CYCLE
+    if not _any_changed(plant, w):
+        _resume(plant, w)
+        return DONE
+    _restart(plant, w, longest)
+    swap(w.u, w.held)
+    swap(w.direction, w.left_direction)
+    add_row(plant, w, log, t, w.left_y, w.left_mode)
+    swap(w.direction, w.left_direction)
+    swap(w.u, w.held)
+    add_row(plant, w, log, t, w.y, w.mode)
+    add_events(plant, w, log, t)
+    return DONE
+
+
+@jit
+def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, longest: float) -> int:
+    """Carry out the events of one instant of the step just computed."""
+    t = w.time[TIME]
+    left_time = t + low * h
+    dense_state(plant, w, h, low, w.left_y)
+    contacts.remember(w)
+    evaluate_and_press(plant, w, left_time, w.left_y, w.scratch[1])
+    guards_of_rows(plant, w, w.rows, w.guards[0])
+    note_extremes(plant, w, w.rows)
+
+    after = min(1.0, max(high, low + resolution(t) / h))
+    dense_state(plant, w, h, after, w.trial)
+    assign(w.y, w.trial)
+    w.time[TIME] = t + after * h
+    evaluate_and_press(plant, w, w.time[TIME], w.y, w.scratch[1])
+    guards_of_rows(plant, w, w.rows, w.guards[1])
+    for c in range(plant.nc):  # besides the guard that was located, those that fall at the same instant
+        for k in range(w.guards.shape[2]):
+            if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
+                w.fired[c] |= 1 << k
+    if plant.strike != 0:
+        if ask(plant.strike, (plant, w)) != 0:
+            return UNSOLVED
+        if _any_changed(plant, w):
+            assign(w.left_y, w.trial)  # velocities jump from those at the very instant
+    if not decide_modes(plant, w):
+        return CYCLE
+    if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
+        left_time = w.time[TIME]
+    _restart(plant, w, longest)
+
+    w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
+    w.time[LEFT_TIME] = left_time
+    if _any_changed(plant, w):
+        swap(w.direction, w.left_direction)
+        add_row(plant, w, log, left_time, w.left_y, w.left_mode)
+        swap(w.direction, w.left_direction)
+        add_row(plant, w, log, left_time, w.y, w.mode)
+        w.time[ROW_TIME] = w.time[TIME]
+        add_events(plant, w, log, left_time)
+    return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
+
+
+@jit
+def _through_tail(plant: Any, w: Any, log: Any, longest: float) -> bool:
+    """Go through the bounces that were left out in one step, in contact; tell whether that was possible."""
+    t, tail = w.time[TIME], w.time[TAIL]
+    if not 0.0 < tail < longest:
+        return False
+    _resume(plant, w)
+    fits = try_step(plant, w, t, tail) <= 1.0 and find_event(plant, w, t, tail)[0] == NONE
+    if fits:
+        add_samples(plant, w, log, t, tail, t + tail)
+        assign(w.left_y, w.trial)
+        assign(w.y, w.trial)
+        w.time[TIME] = t + tail
+    evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    return fits

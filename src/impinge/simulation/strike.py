@@ -1,0 +1,108 @@
+"""Rigid contacts that close: when they strike, and what becomes of velocities, impulses and work.
+
+Bounces of one contact may accumulate: their intervals shrink like a geometric series, whose sum is finite. When three
+bounces in a row show its ratio and the next would be too low to see, the contact closes at the limit of the series.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+
+from impinge.compile import callback, jit, struct_type
+from impinge.contact.impact import impact_impulses
+from impinge.contact.law import SLOW, TOUCHING
+from impinge.simulation.dynamics import evaluate
+from impinge.simulation.locate import resolution
+from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Workspace, impulses
+
+# Slower (m/s) than this nothing bounces.
+_DEAD = 1e-10
+# A bounce lower than this (m) may be one of a series that ends at its limit.
+_LOW = 1e-10
+# So far may the ratios of three intervals differ.
+_EVEN = 1e-3
+
+
+@jit
+def _touches(plant: Any, w: Any, c: int) -> bool:
+    """Tell whether a rigid contact takes part in an impact at the current state."""
+    i = plant.nh + c
+    if plant.restitution[c] < 0.0 or w.mode[c] == plant.passed[c]:
+        return False
+    if plant.ne > 0 and plant.extent[c] >= 0 and w.rows[VALUE, plant.extent[c]] <= 0.0:
+        return False
+    near = TOUCHING + 2.0 * resolution(w.time[TIME]) * abs(w.rows[RATE, i])
+    return plant.closed[c, w.mode[c]] != 0 or w.rows[VALUE, i] <= near
+
+
+@jit
+def _strikes(plant: Any, w: Any) -> bool:
+    """Note which contacts take part in an impact, and tell whether there is one."""
+    any_ = False
+    for c in range(plant.nc):
+        touches = _touches(plant, w, c)
+        w.impact.active[c] = touches
+        any_ |= touches and plant.closed[c, w.mode[c]] == 0 and w.rows[RATE, plant.nh + c] < -SLOW
+    return any_
+
+
+@jit
+def _restitutions(plant: Any, w: Any) -> None:
+    """Write the restitution of each contact in this impact: none for the last of a series of bounces."""
+    t, impact = w.time[TIME], w.impact
+    w.time[TAIL] = 0.0
+    for c in range(plant.nc):
+        speed, e = -w.rows[RATE, plant.nh + c], plant.restitution[c]
+        impact.bounce[c] = e
+        if impact.active[c] == 0 or speed <= SLOW:
+            continue
+        lasted, before, first = t - impact.since[c], impact.lasted[c, 0], impact.lasted[c, 1]
+        ratio, last_ratio = lasted / before, before / first
+        if speed < _DEAD:
+            impact.bounce[c] = 0.0
+        elif e * speed * lasted < 4.0 * _LOW and 0.0 < ratio < 1.0 and abs(ratio - last_ratio) < _EVEN:
+            impact.bounce[c] = 0.0
+            if abs(ratio - e) < _EVEN:
+                ratio = e  # that of a fall at constant acceleration, which a short one is
+            w.time[TAIL] = max(w.time[TAIL], lasted * ratio / (1.0 - ratio))
+        impact.since[c], impact.lasted[c, 0], impact.lasted[c, 1] = t, lasted, before
+
+
+@callback(types.int64(struct_type(Plant), struct_type(Workspace)))
+def strike(plant: Any, w: Any) -> int:
+    """Let rigid contacts push that close at the current state, whose rows are known; return 0 if that was possible.
+
+    Velocities jump; impulses and their work are added to those of the run; ``w.struck`` tells which contacts pushed
+    and ``w.time[TAIL]`` how long the bounces would go on that are left out.
+    """
+    w.time[TAIL] = 0.0
+    if not _strikes(plant, w):
+        return 0
+    nq, nv, nh, m = plant.nq, plant.nv, plant.nh, plant.nh + plant.nc + plant.ns
+    w.counts[WHOLE] = 1
+    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+    w.counts[WHOLE] = 0
+    _restitutions(plant, w)
+    rate, partial, response = nv + m, nv + 3 * m, nv + 4 * m + 3
+    W, impulse = w.out[response + nv * m :], w.attempt
+    before = w.out[rate : rate + m]
+    status = impact_impulses(W, before, nh, plant.slips, plant.mu, w.impact.bounce, impulse, w.impact)
+    if status != 0:
+        return status
+    first, works = impulses(plant), impulses(plant) + plant.nc + plant.nt
+    for i in range(m):
+        if impulse[i] == 0.0:
+            continue
+        after = before[i]
+        for j in range(m):
+            after += W[i * m + j] * impulse[j]
+        for k in range(nv):
+            w.y[nq + k] += w.out[response + i * nv + k] * impulse[i]
+        w.y[works + (3 if i < nh else 4)] += impulse[i] * (0.5 * (before[i] + after) - w.out[partial + i])
+        if nh <= i < nh + plant.nc + plant.nt:
+            w.y[first + i - nh] += impulse[i]
+        if nh <= i < nh + plant.nc:
+            w.struck[i - nh] = 1
+    return 0
