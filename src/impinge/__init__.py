@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         sampled,
         sensitivity,
     )
-    from impinge.contact import Baumgarte, Impact, Law
+    from impinge.contact import Baumgarte, ExponentialHuntCrossley, HuntCrossley, Impact, KelvinVoigt, Law
     from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
     from impinge.model import Model, ModelBuilder
     from impinge.simulation import Adaptive, Controller, Event, FixedStep, Result, simulate
@@ -57,7 +57,7 @@ _HOMES = {
         "sampled",
         "sensitivity",
     ),
-    "impinge.contact": ("Baumgarte", "Impact", "Law"),
+    "impinge.contact": ("Baumgarte", "ExponentialHuntCrossley", "HuntCrossley", "Impact", "KelvinVoigt", "Law"),
     "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
     "impinge.model": ("Model", "ModelBuilder"),
     "impinge.simulation": ("Adaptive", "Controller", "Event", "FixedStep", "Result", "simulate"),
@@ -71,10 +71,13 @@ __all__ = [
     "Controller",
     "Equilibrium",
     "Event",
+    "ExponentialHuntCrossley",
     "FixedStep",
+    "HuntCrossley",
     "Impact",
     "ImpingeError",
     "InputError",
+    "KelvinVoigt",
     "Law",
     "LinearModel",
     "Model",

@@ -46,6 +46,31 @@ class StartError(ImpingeError):
     """A start state from which the model cannot be simulated."""
 
 
+class LcpError(ImpingeError):
+    """A complementarity problem without a solution, or none that was found.
+
+    Attributes:
+        indices: the unknowns or contacts that are involved.
+        residual: how far the problem is from a solution.
+        infeasible: True if it is proved that there is none.
+    """
+
+    def __init__(
+        self,
+        who: str,
+        expected: str,
+        got: str,
+        remedy: str,
+        indices: tuple[int, ...] = (),
+        residual: float = math.nan,
+        infeasible: bool = False,
+    ) -> None:
+        super().__init__(who, expected, got, remedy)
+        self.indices = indices
+        self.residual = residual
+        self.infeasible = infeasible
+
+
 def as_number(value: object) -> float:
     """Return a real number as a float, and NaN for anything else: NaN fails every comparison."""
     try:

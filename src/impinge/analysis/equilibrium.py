@@ -9,10 +9,22 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.analysis.point import Point, closed_rows, in_mode, mode_indices, named, point_of, row_names
+from impinge.analysis.point import (
+    Point,
+    closed_rows,
+    compliant_contacts,
+    in_mode,
+    mode_indices,
+    named,
+    point_of,
+    row_names,
+)
+from impinge.analysis.rest_depth import rest_depth
 from impinge.contact import Baumgarte
+from impinge.contact.law import Law
 from impinge.errors import StartError, unknown_name
 from impinge.model import Model
+from impinge.simulation.check import laws_of
 from impinge.simulation.plant import FORCE, VALUE
 
 FloatArray = NDArray[np.float64]
@@ -57,6 +69,7 @@ def equilibrium(
     near: Mapping[str, float] | None = None,
     *,
     inputs: Mapping[str, float] | None = None,
+    law: Law | Mapping[str, Law] | None = None,
     parameters: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> Equilibrium:
@@ -67,6 +80,7 @@ def equilibrium(
         mode: the contacts that are closed; they stick where they have sliding directions.
         near: coordinates to start from, by name; the rest as in the model.
         inputs: values of inputs that are given; the others are found, changed only where contacts do not do it.
+        law: with a compliant one, contacts rest as deep as their force asks; otherwise closed gaps are zero.
         parameters: parameters that differ from the model's.
         time: the instant, for models that depend on it.
 
@@ -91,9 +105,14 @@ def equilibrium(
             raise unknown_name(who, "input", name, actuated)
     start = point_of(model, {**(near or {}), **(inputs or {})}, parameters)
     free = [k for k, x in enumerate(model.inputs) if x.name not in (inputs or {})]
-    q, u = _newton(model, who, closed, start, free, time)
+    chosen = law or Baumgarte()
+    laws, soft = laws_of(model, chosen), compliant_contacts(model, chosen).intersection(closed)
+    q, u, x = _newton(model, who, closed, start, free, time)
+    if soft:  # from rigid contacts, whose forces are a first guess
+        rigid = Point(q, start.v, u, start.parameters, time)
+        q, u, x = _newton(model, who, closed, rigid, free, time, x, {c: laws[c] for c in soft})
     point = Point(q, np.zeros_like(q), u, start.parameters, time)
-    plant, w = in_mode(model, point, closed, Baumgarte(), (400.0, 40.0), who)
+    plant, w = in_mode(model, point, closed, chosen, (400.0, 40.0), who)
     rows, names = closed_rows(model, closed), row_names(model)
     gaps = w.rows[VALUE][plant.nh : plant.nh + plant.nc]
     return Equilibrium(
@@ -112,11 +131,21 @@ def equilibrium(
 
 
 def _newton(
-    model: Model, who: str, closed: Sequence[int], start: Point, free: Sequence[int], time: float
-) -> tuple[FloatArray, FloatArray]:
-    """Solve balance of forces and closed rows for q, the free inputs and the forces, in steps halved if need be."""
+    model: Model,
+    who: str,
+    closed: Sequence[int],
+    start: Point,
+    free: Sequence[int],
+    time: float,
+    first: FloatArray | None = None,
+    soft: Mapping[int, Law] | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Solve balance of forces and closed rows for q, the free inputs and the forces, in steps halved if need be.
+
+    Forces begin at ``first``. The gaps of ``soft`` contacts are not zero but as deep as their law says for the force.
+    """
     s, e = model.symbols, model.equations
-    rows = closed_rows(model, closed)
+    rows, gaps = closed_rows(model, closed), model.row_slices[1].start
     held = [i for i in rows if i < model.row_slices[2].start]
     force, still = ca.SX.sym("force", len(rows)), ca.SX.zeros(s.v.shape[0])
     A = e.A[rows, :] if rows else ca.SX(0, s.q.shape[0])
@@ -129,10 +158,15 @@ def _newton(
     outputs = [residual, forces, *(ca.jacobian(residual, x) for x in blocks)]
     system = ca.Function("rest", [s.q, s.u, force, s.t, s.p], outputs)
     nb, p = s.v.shape[0], model.parameter_vector(start.parameters)
-    q, u, x = start.q.copy(), start.u.copy(), np.zeros(len(rows))
+    q, u, x = start.q.copy(), start.u.copy(), np.zeros(len(rows)) if first is None else first
+    places = [(nb + held.index(i), rows.index(i), law) for c, law in (soft or {}).items() for i in [gaps + c]]
 
     def at(q: FloatArray, u: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
         r, size, *jacobians = (np.array(part) for part in system(q, u, x, time, p))
+        for row, k, law in places:
+            depth, slope = rest_depth(law, float(x[k]))
+            r[row] += depth
+            jacobians[0][row, k] += slope
         size = size.ravel() + _MOVED * np.abs(jacobians[-1][:nb]).sum(axis=1)
         size = np.maximum(size, 1e-14 * size.max()) if size.any() else np.ones(nb)
         return r.ravel(), np.concatenate([size, np.ones(len(held))]), jacobians
@@ -141,7 +175,7 @@ def _newton(
     limit = np.concatenate([np.full(nb, _BALANCED), np.full(len(held), _CLOSED)])
     for _ in range(_ITERATIONS):
         if (np.abs(r) <= limit * size).all():
-            return q, u
+            return q, u, x
         worst = np.linalg.norm(r / size)
         dx, du, dq = _smallest_step([J / size[:, None] for J in jacobians], r / size)
         short = min(1.0, _STRIDE / max(float(np.abs(dq).max()), 1e-300))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Struct
-from impinge.contact.law import Law
+from impinge.contact.law import Law, is_compliant
 from impinge.errors import InputError, StartError, unknown_name
 from impinge.model import Model
 from impinge.simulation.check import START_TOLERANCE, check_inertia, laws_of
@@ -77,10 +77,15 @@ def mode_indices(model: Model, who: str, mode: Sequence[str]) -> list[int]:
     return sorted({model.contacts.index(name) for name in names})
 
 
-def closed_rows(model: Model, closed: Sequence[int]) -> list[int]:
-    """Return the rows that a mode closes: all constraints, the gaps and slips of its contacts."""
+def compliant_contacts(model: Model, law: Law | Mapping[str, Law] | None) -> set[int]:
+    """Return the contacts whose law gives their force, so that their gap is free to move while they are closed."""
+    return {c for c, one in enumerate(laws_of(model, law)) if is_compliant(one)}
+
+
+def closed_rows(model: Model, closed: Sequence[int], compliant: Collection[int] = ()) -> list[int]:
+    """Return the rows that a mode holds: all constraints, slips of its contacts, gaps of those not compliant."""
     h, gaps, slips = model.row_slices
-    rows = list(range(h.stop)) + [gaps.start + c for c in closed]
+    rows = list(range(h.stop)) + [gaps.start + c for c in closed if c not in compliant]
     return rows + [slips.start + k for k, (c, _) in enumerate(model.slips) if c in closed]
 
 
@@ -107,6 +112,7 @@ def in_mode(
     p = model.parameter_vector(point.parameters)
     check_inertia(who, model.terms_at(point.q, point.v, point.time, point.u, p)["M"])
     plant = plant_of(model, laws_of(model, law), p, stabilization, Adaptive(), 1.0)
+    rows = closed_rows(model, closed, compliant_contacts(model, law))
     w = workspace(plant, model.dynamics.size)
     w.y[: plant.nq + plant.nv] = np.concatenate([point.q, point.v])
     w.u[:] = point.u
@@ -117,8 +123,8 @@ def in_mode(
     evaluate(*packed, point.time, w.y, derivative)  # for the slips, at which they stick
     w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
     evaluate(*packed, point.time, w.y, derivative)
-    _check(model, plant, w, closed, who)
-    w.y[: plant.nq + plant.nv] = np.concatenate(onto_rows(model, point, closed_rows(model, closed)))
+    _check(model, plant, w, closed, rows, who)
+    w.y[: plant.nq + plant.nv] = np.concatenate(onto_rows(model, point, rows))
     evaluate(*packed, point.time, w.y, derivative)
     w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
     evaluate(*packed, point.time, w.y, derivative)
@@ -150,10 +156,10 @@ def _inverse(A: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.pinv(scaled, rcond=1e-4) / np.where(size > 0, size, 1.0).T)
 
 
-def _check(model: Model, plant: Plant, w: Workspace, closed: Sequence[int], who: str) -> None:
+def _check(model: Model, plant: Plant, w: Workspace, closed: Sequence[int], rows: Sequence[int], who: str) -> None:
     names, units = row_names(model), [x.unit for x in (*model.constraints, *model.gaps)]
     slips = model.row_slices[2].start
-    for i in closed_rows(model, closed):
+    for i in rows:
         # A slip counts from where it is; a slip rate must be zero all the same.
         for kind, per in ((VALUE, ""), (RATE, "/s")) if i < slips else ((RATE, "/s"),):
             value = float(w.rows[kind, i])
@@ -167,6 +173,14 @@ def _check(model: Model, plant: Plant, w: Workspace, closed: Sequence[int], who:
                     "Find a point on the constraint with equilibrium(...), or leave it out of the mode.",
                 )
     for c in closed:
+        gap = float(w.rows[VALUE, plant.nh + c])
+        if gap > START_TOLERANCE:  # of a compliant contact, which no row holds
+            raise StartError(
+                who,
+                f"gap_{model.contacts[c]} of zero or less, as the mode has it closed",
+                f"{gap:.6g} {model.gaps[c].unit}",
+                "Move the point to where the two touch, or leave the contact out of the mode.",
+            )
         name, force = model.contacts[c], float(w.rows[FORCE, plant.nh + c])
         if plant.extent[c] >= 0 and w.rows[VALUE, plant.extent[c]] <= 0:
             extent = float(w.rows[VALUE, plant.extent[c]])
@@ -192,13 +206,13 @@ def _check(model: Model, plant: Plant, w: Workspace, closed: Sequence[int], who:
                 f"force {force:.6g} N: the mode cannot hold there",
                 "Leave it out of the mode, or choose another point.",
             )
-    for c, gap in enumerate(model.gaps):
+    for c, one in enumerate(model.gaps):
         value = float(w.rows[VALUE, plant.nh + c])
-        if c not in closed and not gap.limited and value < -START_TOLERANCE:
+        if c not in closed and not one.limited and value < -START_TOLERANCE:
             raise StartError(
                 who,
-                f"gap '{gap.name}', which the mode has open, of zero or more",
-                f"{value:.6g} {gap.unit}",
+                f"gap '{one.name}', which the mode has open, of zero or more",
+                f"{value:.6g} {one.unit}",
                 "Choose a point at which the two do not overlap.",
             )
 

@@ -2,6 +2,9 @@
 
 from impinge.contact.law import Law
 from impinge.contact.laws.baumgarte import Baumgarte
+from impinge.contact.laws.exponential import ExponentialHuntCrossley
+from impinge.contact.laws.hunt_crossley import HuntCrossley
 from impinge.contact.laws.impact import Impact
+from impinge.contact.laws.kelvin_voigt import KelvinVoigt
 
-__all__ = ["Baumgarte", "Impact", "Law"]
+__all__ = ["Baumgarte", "ExponentialHuntCrossley", "HuntCrossley", "Impact", "KelvinVoigt", "Law"]

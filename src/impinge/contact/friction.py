@@ -21,6 +21,8 @@ from impinge.contact.law import SLOW
 CREEP = 1e-9
 # What begins to slide keeps its direction up to this speed (m/s): below, a rate is too small to tell one.
 SETTLED = 1e-6
+# (a0, a1): what sticks to a compliant contact obeys s̈ + a1 ṡ + a0 s = 0, for the slip s since it began to stick.
+HOLD = (400.0, 40.0)
 
 
 @jit

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
 from impinge.compile.jit import Callback, jit
 
 # What a law prescribes (the return value of its first function).
@@ -81,3 +83,10 @@ class Law(Protocol):
     def gains(self) -> tuple[float, ...]:
         """Numbers handed to the functions."""
         ...
+
+
+def is_compliant(law: Law) -> bool:
+    """Tell whether a law prescribes the force of a closed contact, so that its gap may be below zero at rest."""
+    gains, value = np.array([*law.gains, 0.0], dtype=float), np.zeros(1)
+    kind = law.prescribe(law.closed.index(True), NORMAL, 0.0, 0.0, gains.ctypes.data, value.ctypes.data)
+    return kind == FORCE

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.contact.law import Law
+from impinge.contact.law import Law, is_compliant
 from impinge.errors import InputError, StartError, unknown_name
 from impinge.model import Model
 
@@ -74,8 +74,13 @@ def friction_of(model: Model, p: FloatArray) -> FloatArray:
     return mu
 
 
-def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> None:
-    """Raise the error that fits if a model cannot start here: M, constraints, gaps."""
+def check_start(
+    model: Model, laws: Sequence[Law], t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray
+) -> None:
+    """Raise the error that fits if a model cannot start here: M, constraints, gaps that are closed too far.
+
+    Under a compliant law a gap may start below zero.
+    """
     who = f"start of model '{model.name}'"
     terms = model.terms_at(q, v, t, u, p)
     check_inertia(who, terms["M"])
@@ -88,8 +93,9 @@ def check_start(model: Model, t: float, q: FloatArray, v: FloatArray, u: FloatAr
                     f"{value:.6g}",
                     "Choose start values that satisfy the constraint.",
                 )
-    for quantity, value in zip(model.gaps, terms["gap"], strict=True):
-        if np.isnan(value) or (value < -START_TOLERANCE and not quantity.limited):
+    for quantity, law, value in zip(model.gaps, laws, terms["gap"], strict=True):
+        overlaps = value < -START_TOLERANCE and not quantity.limited
+        if np.isnan(value) or (overlaps and not is_compliant(law)):
             raise StartError(
                 who,
                 f"gap '{quantity.name}' of zero or more",

@@ -99,7 +99,7 @@ def simulate(
     q, v = model.start_vectors(start or {})
     u = model.input_vector(inputs or {})
     laws = laws_of(model, law)
-    check_start(model, 0.0, q, v, u, p)
+    check_start(model, laws, 0.0, q, v, u, p)
     chosen = Adaptive() if method is None else method
     if not isinstance(chosen, Adaptive | FixedStep):
         raise InputError(

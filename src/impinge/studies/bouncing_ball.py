@@ -61,7 +61,8 @@ def _force_at(result: Result, time: float) -> float:
 
     k = int(result.t.searchsorted(time))
     rows = slice(max(k - 2, 0), k + 2)
-    return float(np.polyfit(result.t[rows] - time, result["force_floor"][rows], 3)[-1])
+    t, first = np.unique(result.t[rows], return_index=True)  # at an event two rows share one time
+    return float(np.polyfit(t - time, result["force_floor"][rows][first], t.size - 1)[-1])
 
 
 def _figure(p: Mapping[str, Any], outcome: Outcome) -> Figure:

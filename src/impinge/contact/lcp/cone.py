@@ -1,7 +1,7 @@
 """Contact impulses with Coulomb friction: the problem of D. E. Stewart and J. C. Trinkle (1996).
 
-With the rows' rates W p + rate, unknowns p_n (normal impulses), p_f (impulses along the directions D of each contact) and s
-(sliding speeds):
+The rows' rates are W p + rate. The unknowns are the normal impulses p_n, the impulses p_f along the directions D
+of each contact, and the sliding speeds s:
 
     0 ≤ p_n ⊥ W_nn p_n + W_nt D p_f + rate_n ≥ 0
     0 ≤ p_f ⊥ Dᵀ(W_tn p_n + W_tt D p_f + rate_t) + E s ≥ 0
@@ -136,7 +136,8 @@ def contact_impulses(W: Any, rate: Any, mu: Any, slips: Any, facets: int, impuls
         work: packed work space from `cone_workspace`.
 
     Returns:
-        The status of `lemke`; if it is not SOLVED, all impulses are zero.
+        The status of `lemke`; if it is not SOLVED, all impulses are zero. With friction A is copositive but no more:
+        a RAY then says that no impulses were found, not that there are none.
     """
     nc = mu.size
     count, sliding = _directions(nc, mu, slips, facets, work)

@@ -1,0 +1,74 @@
+"""Contact as a nonlinear spring whose damping is an exponential of the rate: it never pulls.
+
+    F = k δⁿ exp(d δ̇),   δ = −γ,   and zero where the gap is open.
+
+For slow motion this is Hunt and Crossley's F = k δⁿ (1 + d δ̇), and it has the same restitution at every speed (see
+`impinge.contact.compliant`), but the force is positive however fast the surfaces part. A speed far above the one at
+which a low restitution is given makes it very stiff: at ten times that speed exp(d δ̇) grows to its tenth power.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+from typing import Any, ClassVar
+
+from impinge.compile.jit import Callback, callback
+from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
+from impinge.contact.law import DECIDE, FORCE, GAP, GUARD, NORMAL, PRESCRIBE, SLOPE, watching
+
+
+@callback(PRESCRIBE)
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+    if along != NORMAL:
+        return hold_slip(mode, gap, rate, value)
+    pushes = mode == CONTACT and gap < 0.0
+    value[0] = a[0] * (-gap) ** a[1] * exp(-a[2] * rate) if pushes else 0.0
+    return FORCE
+
+
+@callback(SLOPE)
+def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+    if along != NORMAL:
+        return hold_slopes(mode, slopes)
+    slopes[0] = slopes[1] = 0.0
+    if mode == CONTACT:
+        depth, growth = max(0.0, -gap), exp(-a[2] * rate)
+        slopes[0] = -a[0] * a[1] * depth ** (a[1] - 1.0) * growth
+        slopes[1] = -a[0] * a[2] * depth ** a[1] * growth
+    return FORCE
+
+
+@callback(GUARD)
+def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+    values[0], values[1] = -gap if mode == CONTACT else gap, 1.0
+    return watching(GAP, GAP)
+
+
+@callback(DECIDE)
+def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+    return choose(mode, -gap, rate, fired)
+
+
+@dataclass(frozen=True)
+class ExponentialHuntCrossley(NonlinearSpring):
+    """Nonlinear spring with exponential damping: F = k δⁿ exp(d δ̇).
+
+    Args:
+        stiffness: k in N/mⁿ.
+        exponent: n, 1 or more; 1.5 is that of two spheres (Hertz).
+        damping: d in s/m.
+        restitution: in place of damping: the restitution e of an impact at ``speed``, 0 < e ≤ 1; 0.5 if neither
+            is given. Slower impacts have a higher one, up to 1, faster ones a lower one.
+        speed: the impact speed, m/s, at which the restitution is e.
+
+    Example:
+        >>> round(ExponentialHuntCrossley(stiffness=1e6, restitution=0.59362, speed=2.0).gains[2], 4)
+        0.5
+    """
+
+    name: ClassVar[str] = "exponential-hunt-crossley"
+    prescribe: ClassVar[Callback] = _prescribe
+    slope: ClassVar[Callback] = _slope
+    guard: ClassVar[Callback] = _guard
+    decide: ClassVar[Callback] = _decide

@@ -1,0 +1,89 @@
+"""Contact as a nonlinear spring whose damping grows with depth.
+
+K. H. Hunt, F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975:
+
+    F = k δⁿ (1 + d δ̇),   δ = −γ,   and zero where the gap is open.
+
+The force begins and ends at zero. A body that nothing else acts on never leaves faster than 1/d; one that is drawn away
+faster would be pulled at, and there the force is zero too. Damping d is given, or found from the restitution at a
+speed, exactly (see `impinge.contact.compliant`; the paper's d = 3(1 − e)/(2v) is its limit for e → 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from impinge.compile.jit import Callback, callback, jit
+from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
+from impinge.contact.law import DECIDE, FORCE, GAP, GUARD, NORMAL, PRESCRIBE, RATE, SLOPE, SLOW, TOUCHING, watching
+
+
+@jit
+def _slack(rate: float, a: Any) -> float:
+    """Return how much faster the gap may open before the force would pull, as a length."""
+    return (1.0 / a[2] - rate) * (TOUCHING / SLOW) if a[2] > 0.0 else inf
+
+
+@callback(PRESCRIBE)
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+    if along != NORMAL:
+        return hold_slip(mode, gap, rate, value)
+    pushes = mode == CONTACT and gap < 0.0
+    value[0] = max(0.0, a[0] * (-gap) ** a[1] * (1.0 - a[2] * rate)) if pushes else 0.0
+    return FORCE
+
+
+@callback(SLOPE)
+def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+    if along != NORMAL:
+        return hold_slopes(mode, slopes)
+    slopes[0] = slopes[1] = 0.0
+    if mode == CONTACT:
+        depth = max(0.0, -gap)
+        slopes[0] = -a[0] * a[1] * depth ** (a[1] - 1.0) * (1.0 - a[2] * rate)
+        slopes[1] = -a[0] * a[2] * depth ** a[1]
+    return FORCE
+
+
+@callback(GUARD)
+def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+    slack = _slack(rate, a)
+    values[1] = 1.0
+    if mode == CONTACT:
+        values[0] = -gap
+        if slack < inf:
+            values[1] = slack
+        return watching(GAP, RATE)
+    values[0] = max(gap, -slack)
+    return watching(GAP if gap >= -slack else RATE, GAP)
+
+
+@callback(DECIDE)
+def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+    return choose(mode, min(-gap, _slack(rate, a)), rate, fired)
+
+
+@dataclass(frozen=True)
+class HuntCrossley(NonlinearSpring):
+    """Nonlinear spring with damping that grows with depth: F = k δⁿ (1 + d δ̇) where that pushes.
+
+    Args:
+        stiffness: k in N/mⁿ.
+        exponent: n, 1 or more; 1.5 is that of two spheres (Hertz).
+        damping: d in s/m.
+        restitution: in place of damping: the restitution e of an impact at ``speed``, 0 < e ≤ 1; 0.5 if neither
+            is given. Slower impacts have a higher one, up to 1, faster ones a lower one.
+        speed: the impact speed, m/s, at which the restitution is e.
+
+    Example:
+        >>> round(HuntCrossley(stiffness=1e6, restitution=0.59362, speed=2.0).gains[2], 4)
+        0.5
+    """
+
+    name: ClassVar[str] = "hunt-crossley"
+    prescribe: ClassVar[Callback] = _prescribe
+    slope: ClassVar[Callback] = _slope
+    guard: ClassVar[Callback] = _guard
+    decide: ClassVar[Callback] = _decide

@@ -1,0 +1,91 @@
+"""Contact as a spring and a damper side by side, that cannot pull.
+
+    F = k δ + c δ̇,   δ = −γ,   and zero where that would be negative or the gap is open.
+
+At touchdown the force jumps to c δ̇. It vanishes while the surface is still pressed in, since it cannot follow as fast
+as the body leaves: a body of mass m that nothing else acts on leaves when k δ = −c δ̇, with the restitution
+exp(−ζ/√(1−ζ²) · arctan2(2ζ√(1−ζ²), 2ζ²−1)) for ζ = c/(2√(km)) < 1, whatever the speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from impinge.compile.jit import Callback, callback, jit
+from impinge.contact.compliant import CONTACT, check_number, choose, hold_slip, hold_slopes
+from impinge.contact.law import DECIDE, FORCE, GAP, GUARD, NORMAL, PRESCRIBE, PRESS, SLOPE, SLOW, TOUCHING, watching
+
+
+@jit
+def _push(gap: float, rate: float, a: Any) -> float:
+    """Return the force over the one that rounding of gap and rate makes, as a length."""
+    return -(a[0] * gap + a[1] * rate) / (a[0] + a[1] * (SLOW / TOUCHING))
+
+
+@callback(PRESCRIBE)
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+    if along != NORMAL:
+        return hold_slip(mode, gap, rate, value)
+    value[0] = max(0.0, -(a[0] * gap + a[1] * rate)) if mode == CONTACT else 0.0
+    return FORCE
+
+
+@callback(SLOPE)
+def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+    if along != NORMAL:
+        return hold_slopes(mode, slopes)
+    slopes[0] = slopes[1] = 0.0
+    if mode == CONTACT:
+        slopes[0], slopes[1] = -a[0], -a[1]
+    return FORCE
+
+
+@callback(GUARD)
+def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+    push = _push(gap, rate, a)
+    values[1] = 1.0
+    if mode == CONTACT:
+        values[0] = push
+        return watching(PRESS, GAP)
+    values[0] = max(gap, -push)
+    return watching(GAP if gap >= -push else PRESS, GAP)
+
+
+@callback(DECIDE)
+def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+    return choose(mode, min(-gap, _push(gap, rate, a)), rate, fired)
+
+
+@dataclass(frozen=True)
+class KelvinVoigt:
+    """Spring and damper: F = k δ + c δ̇ where that pushes.
+
+    Args:
+        stiffness: k in N/m.
+        damping: c in N·s/m.
+
+    Example:
+        >>> KelvinVoigt(stiffness=1e5, damping=50).gains
+        (100000.0, 50.0)
+    """
+
+    stiffness: float = 1e5
+    damping: float = 100.0
+
+    name: ClassVar[str] = "kelvin-voigt"
+    modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
+    closed: ClassVar[tuple[bool, ...]] = (False, True)
+    prescribe: ClassVar[Callback] = _prescribe
+    slope: ClassVar[Callback] = _slope
+    guard: ClassVar[Callback] = _guard
+    decide: ClassVar[Callback] = _decide
+
+    def __post_init__(self) -> None:
+        check_number(self.name, "stiffness", self.stiffness, least=0.0)
+        check_number(self.name, "damping", self.damping, least=0.0, above=False)
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """Stiffness and damping."""
+        return float(self.stiffness), float(self.damping)
