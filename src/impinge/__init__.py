@@ -32,7 +32,15 @@ if TYPE_CHECKING:
         sampled,
         sensitivity,
     )
-    from impinge.contact import Baumgarte, ExponentialHuntCrossley, HuntCrossley, Impact, KelvinVoigt, Law
+    from impinge.contact import (
+        Baumgarte,
+        Complementarity,
+        ExponentialHuntCrossley,
+        HuntCrossley,
+        Impact,
+        KelvinVoigt,
+        Law,
+    )
     from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
     from impinge.model import Model, ModelBuilder
     from impinge.simulation import Adaptive, Controller, Event, FixedStep, Result, simulate
@@ -57,7 +65,15 @@ _HOMES = {
         "sampled",
         "sensitivity",
     ),
-    "impinge.contact": ("Baumgarte", "ExponentialHuntCrossley", "HuntCrossley", "Impact", "KelvinVoigt", "Law"),
+    "impinge.contact": (
+        "Baumgarte",
+        "Complementarity",
+        "ExponentialHuntCrossley",
+        "HuntCrossley",
+        "Impact",
+        "KelvinVoigt",
+        "Law",
+    ),
     "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
     "impinge.model": ("Model", "ModelBuilder"),
     "impinge.simulation": ("Adaptive", "Controller", "Event", "FixedStep", "Result", "simulate"),
@@ -68,6 +84,7 @@ __all__ = [
     "Adaptive",
     "Baumgarte",
     "CompileError",
+    "Complementarity",
     "Controller",
     "Equilibrium",
     "Event",

@@ -61,32 +61,43 @@ def watching(first: int, second: int) -> int:
 
 
 @runtime_checkable
-class Law(Protocol):
-    """A contact law with its gains.
+class ContactLaw(Protocol):
+    """What every law has, event-driven or not.
 
     Attributes:
         name: how the command line calls it.
         modes: names of its modes; a run starts in the first, and contacts that must be closed close at once.
         closed: for each mode, whether the contact is closed in it; the first such mode is the one it closes in.
-        prescribe, slope, guard, decide: the compiled functions.
     """
 
     name: ClassVar[str]
     modes: ClassVar[tuple[str, ...]]
     closed: ClassVar[tuple[bool, ...]]
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """Its numbers, as the simulator is given them."""
+        ...
+
+
+@runtime_checkable
+class Law(ContactLaw, Protocol):
+    """An event-driven contact law with its gains.
+
+    Attributes:
+        prescribe, slope, guard, decide: the compiled functions.
+    """
+
     prescribe: ClassVar[Callback]
     slope: ClassVar[Callback]
     guard: ClassVar[Callback]
     decide: ClassVar[Callback]
 
-    @property
-    def gains(self) -> tuple[float, ...]:
-        """Numbers handed to the functions."""
-        ...
 
-
-def is_compliant(law: Law) -> bool:
+def is_compliant(law: ContactLaw) -> bool:
     """Tell whether a law prescribes the force of a closed contact, so that its gap may be below zero at rest."""
+    if not isinstance(law, Law):
+        return False
     gains, value = np.array([*law.gains, 0.0], dtype=float), np.zeros(1)
     kind = law.prescribe(law.closed.index(True), NORMAL, 0.0, 0.0, gains.ctypes.data, value.ctypes.data)
     return kind == FORCE

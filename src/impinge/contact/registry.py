@@ -8,8 +8,8 @@ import pkgutil
 from typing import Any
 
 from impinge.contact import laws
-from impinge.contact.law import Law
-from impinge.errors import InputError, unknown_name
+from impinge.contact.law import ContactLaw
+from impinge.errors import InputError, show, unknown_name
 
 
 def known_laws() -> dict[str, type[Any]]:
@@ -17,12 +17,12 @@ def known_laws() -> dict[str, type[Any]]:
     found: dict[str, type[Any]] = {}
     for module in pkgutil.iter_modules(laws.__path__):
         for value in vars(importlib.import_module(f"{laws.__name__}.{module.name}")).values():
-            if isinstance(value, type) and dataclasses.is_dataclass(value) and hasattr(value, "prescribe"):
+            if isinstance(value, type) and dataclasses.is_dataclass(value) and "name" in vars(value):
                 found[str(value.__dict__["name"])] = value
     return found
 
 
-def parse_law(text: str) -> Law:
+def parse_law(text: str) -> ContactLaw:
     """Return the law that a text names.
 
     Example:
@@ -33,16 +33,21 @@ def parse_law(text: str) -> Law:
     known = known_laws()
     if name not in known:
         raise unknown_name("--law", "law", name, known)
-    fields = [field.name for field in dataclasses.fields(known[name])]
-    values: dict[str, float] = {}
+    defaults = {field.name: field.default for field in dataclasses.fields(known[name])}
+    values: dict[str, Any] = {}
     for pair in filter(None, rest.split(",")):
         key, equals, value = pair.partition("=")
-        if key not in fields:
-            raise unknown_name(f"law '{name}'", "parameter", key, fields)
+        if key not in defaults:
+            raise unknown_name(f"law '{name}'", "parameter", key, defaults)
+        kind: Any = float if defaults[key] is None else type(defaults[key])
         try:
-            values[key] = float(value)
+            if not equals:
+                raise ValueError
+            values[key] = kind(value)
         except ValueError:
             got = f"'{pair}'" if equals else f"'{key}' without a value"
-            raise InputError(f"law '{name}'", "KEY=NUMBER pairs", got, f"Write e.g. {name}:{fields[0]}=100.") from None
-    law: Law = known[name](**values)
+            wanted = {float: "KEY=NUMBER pairs", int: "a whole number"}.get(kind, "KEY=VALUE pairs")
+            remedy = f"Write e.g. {name}:{key}={show(1.0 if defaults[key] is None else defaults[key])}."
+            raise InputError(f"law '{name}'", wanted, got, remedy) from None
+    law: ContactLaw = known[name](**values)
     return law

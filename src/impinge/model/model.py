@@ -140,6 +140,11 @@ class Model:
         return compile_kernel("flight", {"q": s.q, "v": s.v, "t": s.t, "u": s.u, "p": s.p, "gains": gains}, outputs)
 
     @functools.cached_property
+    def stepping(self) -> Kernel:
+        """`dynamics`, and behind it ``A``, transposed: a time step also needs what velocities do to the rows."""
+        return self._compile("stepping", {**self.dynamics_expressions, "A": self.equations.A.T})
+
+    @functools.cached_property
     def tangent(self) -> Kernel:
         """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p); see `derive.tangent`."""
         s, e = self.symbols, self.equations

@@ -4,6 +4,7 @@ from impinge.robots.ball import ball
 from impinge.robots.block import block
 from impinge.robots.delta import DeltaKinematics, DeltaPose, Workspace, delta, delta_with_brick, workspace
 from impinge.robots.maze import maze
+from impinge.robots.particle import particle, particle_on_a_roof, particle_past_a_disk, pushed_particle
 
 __all__ = [
     "DeltaKinematics",
@@ -14,5 +15,9 @@ __all__ = [
     "delta",
     "delta_with_brick",
     "maze",
+    "particle",
+    "particle_on_a_roof",
+    "particle_past_a_disk",
+    "pushed_particle",
     "workspace",
 ]

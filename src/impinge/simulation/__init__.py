@@ -1,4 +1,4 @@
-"""Event-driven simulation, clocks, results."""
+"""Event-driven simulation, time stepping, clocks, results."""
 
 from impinge.simulation.certificate import Certificate, ContactCertificate, EnergyBalance
 from impinge.simulation.clock import Clock, Controller

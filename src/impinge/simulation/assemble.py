@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.contact.law import Law
+from impinge.contact.law import ContactLaw
 from impinge.model import WORKS, Model
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
 from impinge.simulation.contacts import PASSED, SLIDING
@@ -97,7 +97,7 @@ def _contact(
     )
 
 
-def assemble(model: Model, laws: Sequence[Law], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
+def assemble(model: Model, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
     """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
     rows = log.rows[: log.used[ROWS]].copy()
     table = _table_of(model, plant)

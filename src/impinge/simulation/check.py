@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.contact.law import Law, is_compliant
+from impinge.contact.law import ContactLaw, Law, is_compliant
 from impinge.errors import InputError, StartError, unknown_name
 from impinge.model import Model
 
@@ -20,8 +20,8 @@ _SINGULAR = 1e-13
 FloatArray = NDArray[np.float64]
 
 
-def laws_of(model: Model, law: Law | Mapping[str, Law] | None) -> list[Law]:
-    """Return one law for each contact."""
+def laws_of(model: Model, law: ContactLaw | Mapping[str, ContactLaw] | None, kind: Any = Law) -> list[Any]:
+    """Return one law for each contact, each of a kind: event-driven ones, or any."""
     who = f"simulation of model '{model.name}'"
     if law is None and model.gaps:
         raise InputError(
@@ -43,19 +43,22 @@ def laws_of(model: Model, law: Law | Mapping[str, Law] | None) -> list[Law]:
         if missing:
             raise InputError(who, "a law for every contact", f"none for '{missing[0]}'", "Add it to the dict of laws.")
     for contact, one in chosen.items():
-        if not _is_law(one):
-            raise InputError(who, f"a law for contact '{contact}'", repr(one), "Pass an object such as Baumgarte().")
+        if not _is_law(one, kind):
+            what = "an event-driven law" if _is_law(one, ContactLaw) else "a law"
+            remedy = "Pass an object such as Baumgarte()."
+            raise InputError(who, f"{what} for contact '{contact}'", repr(one), remedy)
     return [chosen[contact] for contact in model.contacts]
 
 
-_LAWS: set[type] = set()
+_LAWS: set[tuple[type, type]] = set()
 
 
-def _is_law(one: object) -> bool:
-    """Tell whether an object is a law; a protocol is slow to ask, so each class is asked once."""
-    if type(one) not in _LAWS and not isinstance(one, type) and isinstance(one, Law):
-        _LAWS.add(type(one))
-    return type(one) in _LAWS
+def _is_law(one: object, kind: Any) -> bool:
+    """Tell whether an object is a law of a kind; a protocol is slow to ask, so each class is asked once."""
+    asked = type(one), kind
+    if asked not in _LAWS and not isinstance(one, type) and isinstance(one, kind):
+        _LAWS.add(asked)
+    return asked in _LAWS
 
 
 def friction_of(model: Model, p: FloatArray) -> FloatArray:

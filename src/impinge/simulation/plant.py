@@ -18,10 +18,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
-from impinge.contact.law import GUARDS, Law
+from impinge.contact.law import GUARDS, ContactLaw
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap, Model
 from impinge.simulation.roots import NODES, root_workspace
@@ -252,7 +253,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
     )
 
 
-def contact_tables(model: Model, laws: Sequence[Law]) -> dict[str, Any]:
+def contact_tables(model: Model, laws: Sequence[ContactLaw]) -> dict[str, Any]:
     """Return the contacts and their laws as arrays: addresses, gains, closed modes, slips, extents.
 
     They are the same for every run of a model with the same laws, and kept.
@@ -263,7 +264,12 @@ def contact_tables(model: Model, laws: Sequence[Law]) -> dict[str, Any]:
         return _tables(model.gaps, len(model.constraints), tuple(laws))
 
 
-def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> dict[str, Any]:
+def _addresses(laws: tuple[ContactLaw, ...], what: str) -> NDArray[np.int64]:
+    """Return where a function of each law is; 0 for laws that have none because they are not event-driven."""
+    return np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
+
+
+def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
     width = max((len(law.gains) for law in laws), default=1)
     modes = max((len(law.modes) for law in laws), default=0) + 2
     counts = [len(gap.slips) for gap in gaps]
@@ -279,10 +285,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[Law, ...]) -> d
     for c, mode in enumerate(sliding):
         closed[c, mode] = closed[c, mode] if mode < 0 else 1
     tables = {
-        "prescribe": np.array([law.prescribe.address for law in laws], dtype=np.int64),
-        "slope": np.array([law.slope.address for law in laws], dtype=np.int64),
-        "guard": np.array([law.guard.address for law in laws], dtype=np.int64),
-        "decide": np.array([law.decide.address for law in laws], dtype=np.int64),
+        **{what: _addresses(laws, what) for what in ("prescribe", "slope", "guard", "decide")},
         "gains": gains,
         "closed": closed,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),

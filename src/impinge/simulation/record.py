@@ -34,11 +34,11 @@ def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None
     evaluate(plant, w, t, y, w.scratch[1])
     for c in range(nc):
         w.mode[c], mode[c] = mode[c], w.mode[c]
-    _fill_row(plant, w, row, t, y, mode, w.rows)
+    fill_row(plant, w, row, t, y, mode, w.rows)
 
 
 @jit
-def _fill_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any, rows: Any) -> None:
+def fill_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any, rows: Any) -> None:
     """Write one row of the log for a state whose constraints and contacts are described already."""
     nx, nu, nc, m = plant.nq + plant.nv, plant.nu, plant.nc, rows.shape[1]
     call(plant.signals, (y[: plant.nq], y[plant.nq : nx], t, w.u, plant.parameters, w.signal))
@@ -104,7 +104,7 @@ def add_current(plant: Any, w: Any, log: Any) -> None:
     """Append the current state unless the log has this instant already."""
     if w.time[TIME] > w.time[ROW_TIME]:
         # The rows of the state from which the next step begins are known already.
-        _fill_row(plant, w, log.rows[log.used[ROWS]], w.time[TIME], w.y, w.mode, w.rows_start)
+        fill_row(plant, w, log.rows[log.used[ROWS]], w.time[TIME], w.y, w.mode, w.rows_start)
         log.used[ROWS] += 1
         w.time[ROW_TIME] = w.time[TIME]
 

@@ -13,28 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Struct
-from impinge.contact.law import Law
+from impinge.contact.law import ContactLaw, Law
 from impinge.errors import ImpingeError, InputError, show
 from impinge.model import Model, finite
-from impinge.simulation import engine, instant
 from impinge.simulation.assemble import assemble
 from impinge.simulation.check import check_start, command_list, friction_of, laws_of
 from impinge.simulation.clock import Clock, Controller, exact_period
 from impinge.simulation.dynamics import find_press, right_hand_side
+from impinge.simulation.event_driven import EventDriven
+from impinge.simulation.instant import DONE, FULL, PAUSED
 from impinge.simulation.method import Adaptive, FixedStep, Method
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
-    JAMMED,
     TIME,
     Log,
     Plant,
+    Workspace,
     columns,
     contact_tables,
     sizes,
 )
-from impinge.simulation.pool import Room, room_for
+from impinge.simulation.pool import room_for
 from impinge.simulation.record import add_current, measure
 from impinge.simulation.result import Result
+from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_plant
 from impinge.simulation.strike import strike
 
 FloatArray = NDArray[np.float64]
@@ -49,7 +51,7 @@ _BUDGET = 20_000  # steps between two looks at the progress bar and at the keybo
 
 def simulate(
     model: Model,
-    law: Law | Mapping[str, Law] | None = None,
+    law: ContactLaw | Mapping[str, ContactLaw] | None = None,
     *,
     until: float,
     start: Mapping[str, float] | None = None,
@@ -61,7 +63,7 @@ def simulate(
     sample: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
-    """Simulate a model from t = 0, event by event.
+    """Simulate a model from t = 0: event by event, or in steps if its law is `Complementarity`.
 
     Args:
         model: what moves.
@@ -71,9 +73,9 @@ def simulate(
         parameters: parameters that differ from the model's.
         inputs: inputs held constant, as far as no controller commands them.
         controller: sampled controllers, each with its own period.
-        method: `Adaptive` (the default) or `FixedStep`.
-        stabilization: (α₀, α₁) of bilateral constraints, ḧ + α₁ḣ + α₀h = 0.
-        sample: spacing of recorded rows, s. By default every step is recorded, and at least 500 rows.
+        method: `Adaptive` (the default) or `FixedStep`; none if the law steps, which has its own.
+        stabilization: (α₀, α₁) of bilateral constraints, ḧ + α₁ḣ + α₀h = 0; a law that steps needs none.
+        sample: spacing of recorded rows, s. By default every step is recorded, and at least 500 rows event by event.
         progress: called now and then with the simulated time.
 
     Returns:
@@ -98,19 +100,28 @@ def simulate(
     p = model.parameter_vector(parameters or {})
     q, v = model.start_vectors(start or {})
     u = model.input_vector(inputs or {})
-    laws = laws_of(model, law)
+    laws = laws_of(model, law, ContactLaw)
+    stepped = stepping_law(model, law, laws)
     check_start(model, laws, 0.0, q, v, u, p)
-    chosen = Adaptive() if method is None else method
-    if not isinstance(chosen, Adaptive | FixedStep):
-        raise InputError(
-            who, "a method, Adaptive(...) or FixedStep(...)", repr(method), "Leave it out for the default."
+    if stepped is not None:
+        if method is not None:
+            remedy = f"Leave it out: the law '{stepped.name}' has a step of its own."
+            raise InputError(who, "no method", repr(method), remedy)
+        plant = stepping_plant(model, laws, float(stepped.step), p, spacing, sample is None)
+    else:
+        chosen = Adaptive() if method is None else method
+        if not isinstance(chosen, Adaptive | FixedStep):
+            raise InputError(
+                who, "a method, Adaptive(...) or FixedStep(...)", repr(method), "Leave it out for the default."
+            )
+        plant = plant_of(model, laws_of(model, law), p, stabilization, chosen, end)._replace(
+            flight=model.flight.address if model.constraints else 0, sample=spacing, every_step=sample is None
         )
-    plant = plant_of(model, laws, p, stabilization, chosen, end)._replace(
-        flight=model.flight.address if model.constraints else 0, sample=spacing, every_step=sample is None
-    )
     controllers = list(controller) if isinstance(controller, Sequence) else [controller]
-    with room_for(plant, model.dynamics.size) as room:
-        run = _Run(model, plant, room, progress)
+    with room_for(plant, (model.dynamics if stepped is None else model.stepping).size) as room:
+        packed = Struct(plant), room.packed
+        loop = EventDriven(model, room.w, packed) if stepped is None else TimeStepping(model, stepped, plant, room.w)
+        run = _Run(model, plant, room.w, packed, loop, progress)
         room.w.y[: q.size + v.size] = np.concatenate([q, v])
         room.w.u[:] = u
         reason = run.through(end, controllers)
@@ -159,9 +170,17 @@ def plant_of(
 class _Run:
     """One run in progress."""
 
-    def __init__(self, model: Model, plant: Plant, room: Room, progress: Callable[[float], None] | None) -> None:
-        self.model, self.plant, self.w, self.progress = model, plant, room.w, progress
-        self.packed = Struct(plant), room.packed
+    def __init__(
+        self,
+        model: Model,
+        plant: Plant,
+        w: Workspace,
+        packed: tuple[Struct, Struct],
+        loop: EventDriven | TimeStepping,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.model, self.plant, self.w, self.packed, self.loop = model, plant, w, packed, loop
+        self.progress = progress
         self.due = perf_counter()
         self.log = Log(
             rows=np.zeros((_ROOM, columns(plant)["y"].stop)),
@@ -173,7 +192,7 @@ class _Run:
 
     def _pack_log(self) -> None:
         self.packed_log = Struct(self.log)
-        self.addresses = (*(part.address for part in self.packed), self.packed_log.address)
+        self.addresses = (*self.loop.addresses, self.packed_log.address)
 
     @functools.cached_property
     def measurement(self) -> Any:
@@ -194,7 +213,7 @@ class _Run:
                 return reason
             w.u[:] = w.command
         w.command[:] = w.u
-        reason = self._failure(instant.begin(*self.packed, self.packed_log, end))
+        reason = self._failure(self.loop.begin(end, self.packed_log))
         tick = 0
         while not reason:
             if clock is None:
@@ -225,11 +244,11 @@ class _Run:
 
     def _advance(self, stop: float) -> str:
         while True:
-            status = engine.hold(*self.addresses, stop, _BUDGET)
+            status = self.loop.hold(*self.addresses, stop, _BUDGET)
             if self.progress is not None and perf_counter() > self.due:
                 self.progress(float(self.w.time[TIME]))
                 self.due = perf_counter() + _REFRESH
-            if status == instant.FULL:
+            if status == FULL:
                 if max(table.nbytes for table in self.log) > _MOST_BYTES:
                     t = float(self.w.time[TIME])
                     return (
@@ -237,7 +256,7 @@ class _Run:
                         "whether the motion runs away"
                     )
                 self._grow(self.log.rows.shape[0])
-            elif status != instant.PAUSED:
+            elif status != PAUSED:
                 return self._failure(status)
 
     def _tick(self, t: float, due: list[Controller], first: bool = False) -> str:
@@ -275,24 +294,4 @@ class _Run:
             self._pack_log()
 
     def _failure(self, status: int) -> str:
-        if status == instant.DONE:
-            return ""
-        t, jammed = float(self.w.time[TIME]), int(self.w.counts[JAMMED])
-        if status == instant.CYCLE and jammed:
-            return (
-                f"at t = {t:g} s contact {self.model.contacts[jammed - 1]} jams: sliding, friction presses it together "
-                "faster than its force parts it, and it can neither slide nor lift; lower its friction"
-            )
-        if status == instant.UNSOLVED:
-            pushing = [name for name, flag in zip(self.model.contacts, self.w.impact.active, strict=True) if flag]
-            return f"at t = {t:g} s no impulses solve the impact of contacts {', '.join(pushing)}: check their friction"
-        changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
-        return {
-            instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
-            "fast there; soften the contact, loosen the tolerances or check the model",
-            instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",
-            instant.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close each other without end: "
-            "check whether their gaps contradict each other",
-            instant.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: "
-            "check whether their law's gains suit the model",
-        }[status]
+        return "" if status == DONE else self.loop.failure(status)

@@ -98,7 +98,7 @@ def execute(
     from impinge.simulation.certificate import plain
 
     parameters = parse_settings(study, settings)
-    chosen = None
+    chosen: Any = None
     if law is not None:
         if not study.touches:
             raise InputError(f"study '{study.name}'", "no law: nothing touches in it", f"--law {law}", "Leave it out.")

@@ -18,6 +18,7 @@ def mjcf(integrator: str = "Euler") -> str:
     """Return the block for MuJoCo: three joints, two small spheres as corners, a plane."""
     p = {x.name: x.value for x in block().parameters}
     a, h, m, mu = p["a"], p["h"], p["m"], p["mu"]
+    touch = f'friction="{mu} 0 0" contype="1" conaffinity="2" condim="3"'
     inertia, tip = m * (a**2 + h**2) / 3, 1e-4
     return f"""
 <mujoco>
@@ -29,8 +30,8 @@ def mjcf(integrator: str = "Euler") -> str:
       <joint name="z" type="slide" axis="0 0 1"/>
       <joint name="angle" type="hinge" axis="0 -1 0"/>
       <inertial pos="0 0 0" mass="{m}" diaginertia="{inertia} {inertia} {inertia}"/>
-      <geom type="sphere" size="{tip}" pos="{-a} 0 {tip - h}" friction="{mu} 0 0" contype="1" conaffinity="2" condim="3"/>
-      <geom type="sphere" size="{tip}" pos="{a} 0 {tip - h}" friction="{mu} 0 0" contype="1" conaffinity="2" condim="3"/>
+      <geom type="sphere" size="{tip}" pos="{-a} 0 {tip - h}" {touch}/>
+      <geom type="sphere" size="{tip}" pos="{a} 0 {tip - h}" {touch}/>
     </body>
   </worldbody>
 </mujoco>

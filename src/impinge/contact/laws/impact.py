@@ -30,8 +30,8 @@ from impinge.errors import InputError, as_number, show
 
 FREE, CONTACT = 0, 1
 
-# Once it is closed, a gap or slip that drifts off returns as ẍ + 40 ẋ + 400 x = 0. What is smaller than this (m, m/s) is
-# left as it is: it is rounding, and to correct it would never end.
+# Once it is closed, a gap or slip that drifts off returns as ẍ + 40 ẋ + 400 x = 0. What is smaller than this (m, m/s)
+# is left as it is: it is rounding, and to correct it would never end.
 _A0, _A1 = 400.0, 40.0
 _DRIFT = 1e-10
 

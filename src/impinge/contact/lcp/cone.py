@@ -7,7 +7,8 @@ of each contact, and the sliding speeds s:
     0 ≤ p_f ⊥ Dᵀ(W_tn p_n + W_tt D p_f + rate_t) + E s ≥ 0
     0 ≤ s   ⊥ U p_n − Eᵀ p_f ≥ 0
 
-One slip has the directions ±1, which is exact; two slips have a polygon of directions in place of the disk.
+One slip has the directions ±1, which is exact; two slips have a polygon of directions in place of the disk. The basis
+that solved the last problem in the same work space is tried first.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Integers, Matrix, Vector, jit
-from impinge.contact.lcp.lemke import LemkeWorkspace, lemke, lemke_workspace
+from impinge.contact.lcp.again import keep_basis, same_basis
+from impinge.contact.lcp.lemke import SOLVED, LemkeWorkspace, lemke, lemke_workspace
 
 
 class ConeWorkspace(NamedTuple):
@@ -142,7 +144,14 @@ def contact_impulses(W: Any, rate: Any, mu: Any, slips: Any, facets: int, impuls
     nc = mu.size
     count, sliding = _directions(nc, mu, slips, facets, work)
     _assemble(W, rate, mu, nc, slips, count, sliding, work)
-    status = lemke(work.A, work.b, nc + count + sliding, work.z, work.lemke)
+    n = nc + count + sliding
+    for i in range(n):
+        work.z[i] = 0.0
+    status = SOLVED
+    if not same_basis(work.A, work.b, n, work.z, work.lemke):
+        status = lemke(work.A, work.b, n, work.z, work.lemke)
+        if status == SOLVED and work.lemke.pivots[0] > 0:
+            keep_basis(n, work.lemke)
     for c in range(nc):
         impulse[c] = work.z[c]
     for s in range(slips[nc]):

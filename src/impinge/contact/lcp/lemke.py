@@ -48,6 +48,7 @@ class LemkeWorkspace(NamedTuple):
     r: Vector  # right-hand side of their equations
     ray: Vector  # direction in z of the ray on which a RAY ended
     pivots: Integers  # pivots done, and covering vectors that did not do
+    kept: Integers  # a basis to try first, see `again`
 
 
 def lemke_workspace(n: int) -> LemkeWorkspace:
@@ -66,6 +67,7 @@ def lemke_workspace(n: int) -> LemkeWorkspace:
         r=np.zeros(n),
         ray=np.zeros(n),
         pivots=np.zeros(2, dtype=np.int64),
+        kept=np.zeros(n + 2, dtype=np.int64),
     )
 
 

@@ -1,0 +1,75 @@
+"""Contact as a complementarity problem that is solved once per time step.
+
+D. E. Stewart and J. C. Trinkle, An implicit time-stepping scheme for rigid body dynamics with inelastic collisions
+and Coulomb friction, 1996; J. C. Trinkle, Contact interactions & simulation, lecture notes, 2018. Over a step h with
+impulses p = h λ, and the gap linearized where the step begins,
+
+    0 ≤ p ⊥ γ + h (J v⁺ + ∂γ/∂t) ≥ 0,        q⁺ = q + h v⁺.
+
+(On page 16 the notes mix powers of h and turn the obstacle's sign; this is what they use on pages 10 and 13.)
+
+Events are not located: a contact that would close within the step closes by its end. An impact takes two steps if
+it has no restitution: the first brings the body to the surface, the second stops it. With restitution e, a gap that
+would close within the step and approaches at the speed a, before and after the step's smooth forces (the lesser of
+the two counts), leaves at e a at once: γ̇⁺ ≥ max(−γ/h, e a). It turns back up to h a above the surface, so impact
+times are right to first order. A rebound that the smooth forces would end within the step is none: bounces that
+become ever smaller end. Where several contacts or friction would give the bodies more energy by that than they had
+(Newton's hypothesis does), restitution is taken back just as far as needed.
+
+Beside the method itself there are the two that it is measured against. "explicit" moves positions with the old
+velocity and sees a contact only once it is closed. "implicit" evaluates forces, directions and the true gaps at the
+end of the step, by iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+from impinge.errors import InputError, as_number, show, unknown_name
+
+SCHEMES = ("semi-implicit", "explicit", "implicit")
+
+
+@dataclass(frozen=True)
+class Complementarity:
+    """Rigid contact with Coulomb friction, one complementarity problem per time step.
+
+    Args:
+        restitution: e, 0 ≤ e ≤ 1; contacts of one model may differ in it.
+        step: length of a step, s.
+        facets: sides of the polygon in place of the disk of friction, if a contact may slide in two directions.
+        scheme: "semi-implicit", or for comparison "explicit" or "implicit".
+
+    Example:
+        >>> Complementarity(restitution=0.5, step=1e-2).gains
+        (0.5,)
+    """
+
+    restitution: float = 0.0
+    step: float = 1e-3
+    facets: int = 8
+    scheme: str = "semi-implicit"
+
+    name: ClassVar[str] = "complementarity"
+    modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
+    closed: ClassVar[tuple[bool, ...]] = (False, True)
+
+    def __post_init__(self) -> None:
+        who = f"law '{self.name}'"
+        if not 0 <= as_number(self.restitution) <= 1:
+            got = f"restitution = {show(self.restitution)}"
+            raise InputError(who, "0 <= restitution <= 1", got, "0 stops at the surface, 1 loses nothing.")
+        if not 0 < as_number(self.step) < inf:
+            raise InputError(who, "a step above zero, in seconds", f"step = {show(self.step)}", "Give e.g. 1e-3.")
+        if not isinstance(self.facets, int) or self.facets < 4 or self.facets % 2:
+            got = f"facets = {show(self.facets)}"
+            raise InputError(who, "an even number of facets, at least 4", got, "Give e.g. facets=8.")
+        if self.scheme not in SCHEMES:
+            raise unknown_name(who, "scheme", str(self.scheme), SCHEMES)
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """The coefficient of restitution."""
+        return (self.restitution,)

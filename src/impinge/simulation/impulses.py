@@ -1,0 +1,243 @@
+"""The impulses of one time step: bilateral constraints eliminated, contacts and friction as a complementarity problem.
+
+With v⁻ = v + h a and the rows' rates A v + ∂g/∂t, impulses p give W p + rate⁻. Constraints must reach a rate, gaps
+at least one (`least`):
+
+    W_hh λ + W_hc p + rate⁻_h = least_h        so that λ = λ₀ − W_hh⁺ W_hc p
+    0 ≤ p ⊥ (W_cc − W_ch W_hh⁺ W_hc) p + rate⁻_c(λ₀) − least_c ≥ 0      and Coulomb's cone along the slips
+
+W_hh is factored with pivoting and what depends is left out: that changes no motion. The constraints' own impulses are
+those of smallest norm. Only contacts that would close within the step are part of the problem, and then those that
+their impulses would close.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from impinge.compile import ask, callback, jit, struct_type
+from impinge.contact.lcp.cone import contact_impulses
+from impinge.contact.rows import minimum_norm, pivoted_cholesky
+from impinge.simulation.plant import RATE, assign
+from impinge.simulation.stepper import Stepper, StepWorkspace, delassus_at, kick, rates
+
+# A rate is not too small if this little of its terms is missing.
+_ROUNDING = 1e-13
+
+
+@jit
+def _constraint_impulses(plant: Any, w: Any, missing: Any, result: Any) -> None:
+    """Find the impulses of smallest norm that change the constraints' rates by ``missing``."""
+    nh, m, solver, W = plant.nh, plant.nh + plant.nc + plant.ns, w.solver, delassus_at(plant)
+    for i in range(nh):
+        solver.b[i] = missing[i]
+        for j in range(nh):
+            solver.A[i, j] = w.out[W + i * m + j]
+    minimum_norm(solver.A, nh, solver.b, solver.x, solver)
+    for i in range(nh):
+        result[i] = solver.x[i]
+
+
+@jit
+def _hold_constraints(plant: Any, k: Any) -> None:
+    """Let the constraints act on ``k.velocity`` as if nothing touched; ``k.free`` and ``k.held`` say what comes out."""
+    w = k.w
+    rates(plant, w, k.velocity, k.before)
+    if plant.nh > 0:
+        for i in range(plant.nh):
+            k.after[i] = k.least[i] - k.before[i]
+        _constraint_impulses(plant, w, k.after, k.held)
+        for i in range(plant.nh):
+            kick(plant, w, i, k.held[i], k.velocity)
+    rates(plant, w, k.velocity, k.free)
+
+
+@jit
+def _collect(plant: Any, k: Any) -> int:
+    """List the contacts of the problem and its rows, gaps first; return how many contacts there are."""
+    count: Any = np.int64(0)
+    k.slips[0] = 0
+    for c in range(plant.nc):
+        if k.member[c] > 0:
+            k.contacts[count], k.rows[count], k.mu[count] = c, plant.nh + c, plant.mu[c]
+            k.slips[count + 1] = k.slips[count] + plant.slips[c + 1] - plant.slips[c]
+            count += 1
+    for a in range(count):
+        first = plant.slips[k.contacts[a]]
+        for s in range(k.slips[a + 1] - k.slips[a]):
+            k.rows[count + k.slips[a] + s] = plant.nh + plant.nc + first + s
+    return count
+
+
+@jit
+def _reduce(plant: Any, k: Any, size: int) -> None:
+    """Write the Delassus matrix of the problem's rows, with the constraints eliminated."""
+    w, nh, m, first = k.w, plant.nh, plant.nh + plant.nc + plant.ns, delassus_at(plant)
+    for a in range(size):
+        for b in range(size):
+            k.W[a, b] = w.out[first + k.rows[a] * m + k.rows[b]]
+    if nh == 0:
+        return
+    solver, L, order = w.solver, w.solver.L, w.solver.order
+    for i in range(nh):
+        for j in range(nh):
+            solver.A[i, j] = w.out[first + i * m + j]
+    rank = pivoted_cholesky(solver.A, nh, solver)
+    for a in range(size):
+        for i in range(rank):
+            total = w.out[first + order[i] * m + k.rows[a]]
+            for j in range(i):
+                total -= L[i, j] * k.Y[j, a]
+            k.Y[i, a] = total / L[i, i]
+    for a in range(size):
+        for b in range(size):
+            for i in range(rank):
+                k.W[a, b] -= k.Y[i, a] * k.Y[i, b]
+
+
+@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace), types.int64, types.int64))
+def cone_impulses(stepper: Any, k: Any, count: int, elastic: int) -> int:
+    """Do the work of `_solve`; called by address so that its callers do not each contain it."""
+    plant, w = stepper.plant, k.w
+    for a in range(count + k.slips[count]):
+        k.rate[a] = k.free[k.rows[a]]
+    for a in range(count):
+        c = k.contacts[a]
+        least = k.least[plant.nh + c]
+        if elastic:
+            least = max(least, _rebound(plant, w, k, c))
+        k.rate[a] -= least
+    solution = k.solution if elastic else k.plain
+    return contact_impulses(k.W, k.rate, k.mu[:count], k.slips, stepper.facets, solution, k.cone)
+
+
+@jit
+def _solve(stepper: Any, k: Any, count: int, elastic: bool) -> int:
+    """Solve the problem with restitution, into ``k.solution``, or without, into ``k.plain``; return the status."""
+    return ask(stepper.cone, (stepper, k, count, np.int64(elastic)))
+
+
+@jit
+def _rebound(plant: Any, w: Any, k: Any, c: int) -> float:
+    """Return the speed at which a contact leaves by Newton's hypothesis, if it would close within the step.
+
+    It approaches at the lesser of its speeds before and after the smooth forces of the step: what rests, or has
+    turned back already, does not bounce, and a single impact cannot gain energy. Nor does what these forces would
+    bring back within the step: bounces that become ever smaller come to an end.
+    """
+    i, now = plant.nh + c, w.rows_start[RATE, plant.nh + c]
+    speed = -plant.gains[c, 0] * max(k.free[i], now)
+    return speed if k.free[i] < k.least[i] and 2.0 * speed > max(0.0, now - k.free[i]) else -np.inf
+
+
+@jit
+def _gain(k: Any, size: int, p: Any, q: Any) -> float:
+    """Return pᵀ(rate⁻ + W q / 2): for p = q, what impulses add to the energy that surfaces at rest would see."""
+    total = 0.0
+    for a in range(size):
+        pushed = 0.0
+        for b in range(size):
+            pushed += k.W[a, b] * q[b]
+        total += p[a] * (k.free[k.rows[a]] + 0.5 * pushed)
+    return total
+
+
+@jit
+def _restrain(stepper: Any, k: Any, count: int, size: int) -> int:
+    """Take restitution back as far as it would add energy.
+
+    Between the impulses without restitution, which take energy, and those with it, all are admissible (the cone and
+    the bounds are convex) and the energy is a convex parabola: the point where it neither grows nor falls is found.
+    """
+    full = _gain(k, size, k.solution, k.solution)
+    if not full > 0.0:
+        return 0
+    status = _solve(stepper, k, count, False)
+    if status != 0:
+        return status
+    none = _gain(k, size, k.plain, k.plain)
+    start = min(none, 0.0)
+    for a in range(size):
+        k.solution[a] -= k.plain[a]
+    curve = 0.0
+    for a in range(size):
+        for b in range(size):
+            curve += 0.5 * k.solution[a] * k.W[a, b] * k.solution[b]
+    slope = full - none - curve
+    root = sqrt(max(0.0, slope * slope - 4.0 * curve * start))
+    share = 0.0
+    if slope > 0.0:
+        share = -2.0 * start / (slope + root)
+    elif curve > 0.0:
+        share = (root - slope) / (2.0 * curve)
+    share = min(1.0, max(0.0, share))
+    for a in range(size):
+        k.solution[a] = k.plain[a] + share * k.solution[a]
+    return 0
+
+
+@jit
+def _apply(plant: Any, k: Any, size: int) -> None:
+    """Write the impulses of all rows, the velocity after them, and the rates that it gives."""
+    w, nh, m, first = k.w, plant.nh, plant.nh + plant.nc + plant.ns, delassus_at(plant)
+    for i in range(m):
+        k.impulse[i] = 0.0
+    for a in range(size):
+        k.impulse[k.rows[a]] = k.solution[a]
+    if nh > 0:
+        for i in range(nh):
+            k.after[i] = 0.0
+            for a in range(size):
+                k.after[i] -= w.out[first + i * m + k.rows[a]] * k.solution[a]
+        if size > 0:
+            _constraint_impulses(plant, w, k.after, k.impulse)
+    assign(k.next, k.velocity)
+    for i in range(m):
+        if k.impulse[i] != 0.0:
+            kick(plant, w, i, k.impulse[i], k.next)
+    for i in range(nh):
+        k.impulse[i] += k.held[i]
+    rates(plant, w, k.next, k.after)
+
+
+@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace)))
+def step_impulses(stepper: Any, k: Any) -> int:
+    """Find the impulses of a step from ``k.velocity``, ``k.least`` and who may touch (``k.member`` ≥ 0).
+
+    On return ``k.next`` is v⁺, ``k.after`` its rates, ``k.impulse`` the impulses and ``k.member`` tells who was part
+    of the problem. Returns the status of the complementarity solver.
+    """
+    plant, nh = stepper.plant, stepper.plant.nh
+    _hold_constraints(plant, k)
+    assign(k.after, k.free)
+    bounces = False
+    for attempt in range(plant.nc + 1):
+        grown = attempt == 0
+        for c in range(plant.nc):
+            i = nh + c
+            if k.member[c] == 0:
+                missing = k.least[i] - k.after[i]
+                if missing > _ROUNDING * (abs(k.free[i]) + abs(k.least[i])) * min(attempt, 1):
+                    k.member[c] = 1
+                    grown = True
+                    bounces |= plant.gains[c, 0] > 0.0
+        if not grown:
+            return 0
+        count = _collect(plant, k)
+        size = count + k.slips[count]
+        if count > 0:
+            _reduce(plant, k, size)
+            status = _solve(stepper, k, count, True)
+            if bounces and status == 0:
+                status = _restrain(stepper, k, count, size)
+            elif bounces:  # what closes from two sides cannot leave both
+                status = _solve(stepper, k, count, False)
+                assign(k.solution, k.plain)
+            if status != 0:
+                return status
+        _apply(plant, k, size)
+    return 0

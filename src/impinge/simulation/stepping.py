@@ -1,0 +1,125 @@
+"""Time stepping as `simulate` sees it: which laws it takes, its plant, and the loop that a run drives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.compile import Struct
+from impinge.contact.law import ContactLaw
+from impinge.contact.laws.complementarity import SCHEMES, Complementarity
+from impinge.errors import InputError
+from impinge.model import Model
+from impinge.simulation import instant, timestep
+from impinge.simulation.check import friction_of
+from impinge.simulation.impulses import cone_impulses, step_impulses
+from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
+from impinge.simulation.stepper import Stepper, step_workspace
+from impinge.simulation.tableau import CLASSICAL
+
+_SHARED = ("step", "scheme", "facets")
+
+
+def stepping_law(model: Model, law: object, laws: Sequence[ContactLaw]) -> Complementarity | None:
+    """Return a law that says how all contacts are stepped, or None if they are event-driven; never both."""
+    who = f"simulation of model '{model.name}'"
+    if not model.gaps:
+        return law if isinstance(law, Complementarity) else None
+    found = next((one for one in laws if isinstance(one, Complementarity)), None)
+    if found is None:
+        return None
+    for contact, one in zip(model.contacts, laws, strict=True):
+        if not isinstance(one, Complementarity):
+            raise InputError(
+                who,
+                "time stepping for all contacts or for none",
+                f"'{one.name}' for contact '{contact}' beside '{found.name}'",
+                "Give every contact a Complementarity law, or none.",
+            )
+        for what in _SHARED:
+            if getattr(one, what) != getattr(found, what):
+                raise InputError(
+                    who,
+                    f"the same {what} for all contacts",
+                    f"{getattr(found, what)} and {getattr(one, what)} (contact '{contact}')",
+                    "Contacts that are stepped together may differ in restitution only.",
+                )
+    return found
+
+
+def stepping_plant(
+    model: Model, laws: Sequence[ContactLaw], step: float, p: NDArray[np.float64], sample: float, every_step: bool
+) -> Plant:
+    """Return the plant of a model that is stepped."""
+    mu = friction_of(model, p)
+    for c, gap in enumerate(model.gaps):
+        who = f"contact '{gap.name}' of model '{model.name}'"
+        if not gap.slips:
+            mu[c] = 0.0
+        elif not np.isfinite(mu[c]):
+            remedy = "Give gap(..., friction=...) its value."
+            raise InputError(who, "a finite coefficient of friction, which time stepping needs", "none", remedy)
+        elif len(gap.slips) > 2:
+            raise InputError(who, "one or two slips", f"{len(gap.slips)}", "A surface has two directions at most.")
+    return Plant(
+        evaluate=0,
+        find_press=0,
+        strike=0,
+        dynamics=0,
+        flight=0,
+        signals=model.signals.address,
+        **sizes(model),
+        signal_size=model.signals.size,
+        parameters=p,
+        **contact_tables(model, laws),
+        mu=mu,
+        stabilization=np.zeros(2),
+        tableau=CLASSICAL,
+        rtol=1e-8,
+        atol=1e-10,
+        fixed_step=step,
+        max_step=step,
+        sample=sample,
+        every_step=every_step,
+    )
+
+
+class TimeStepping:
+    """The time-stepping loop of one run."""
+
+    hold = timestep.hold
+
+    def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
+        self._model, self._w = model, w
+        sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
+        self._work = step_workspace(plant, w, sides)
+        stepper = Stepper(
+            plant=plant,
+            kernel=model.stepping.address,
+            impulses=step_impulses.address,
+            cone=cone_impulses.address,
+            step=float(law.step),
+            scheme=SCHEMES.index(law.scheme),
+            facets=law.facets,
+        )
+        self._packed = Struct(stepper), Struct(self._work)
+        self.addresses = tuple(part.address for part in self._packed)
+
+    def begin(self, end: float, log: Struct) -> int:
+        """Evaluate the start state."""
+        return timestep.begin(*self.addresses)
+
+    def failure(self, status: int) -> str:
+        """Say why the loop came back with a status that is no success."""
+        t = float(self._w.time[TIME])
+        involved = [name for name, flag in zip(self._model.contacts, self._work.member, strict=True) if flag > 0]
+        return {
+            instant.UNSOLVED: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} have no solution: "
+            "friction jams them, or they contradict each other; lower the friction, or make the step shorter",
+            timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found: "
+            "make the step shorter, or check the model near this state",
+            timestep.UNSETTLED: f"at t = {t:g} s the implicit step does not settle: make it shorter",
+            instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",
+        }[status]

@@ -1,0 +1,280 @@
+"""The time-stepping loop: steps of fixed length, one kernel call and one complementarity problem each.
+
+    while t < end:
+        record x at t if it is due
+        v⁻ ← v + h a;  p ← impulses;  v⁺ ← v⁻ + M⁻¹Aᵀp;  q⁺ ← q + h v⁺
+        evaluate the kernel at t + h: it serves what is recorded there, and the next step
+        modes ← who pushed; record both ends of the step, and the events, if one changed
+
+A step ends on a multiple of its length, and on every tick of a controller. The force in a row is that of the step
+that ended there, impulse / h.
+"""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from impinge.compile import ask, callback, jit, struct_type
+from impinge.contact.friction import CREEP, length
+from impinge.contact.law import SLOW, TOUCHING
+from impinge.contact.lcp.lemke import RAY, SOLVED
+from impinge.simulation.check import START_TOLERANCE
+from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
+from impinge.simulation.locate import resolution
+from impinge.simulation.plant import (
+    FORCE,
+    RATE,
+    ROW_TIME,
+    SAMPLES,
+    STEPS,
+    TIME,
+    VALUE,
+    Log,
+    assign,
+    assign_rows,
+    impulses,
+)
+from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, fill_row, measure, note_extremes
+from impinge.simulation.record import STEPS as STEP_LOG
+from impinge.simulation.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, jacobian_at, look
+
+# Why a step has no result, beside the reasons of the event-driven loop.
+GAVE_UP, UNSETTLED = 8, 9
+
+# A step may be longer by this share of its length to end where it must: much shorter ones would make gaps that are
+# rounding into speeds.
+_STRETCH = 1e-3
+# A gap below this at the end of a step stays closed if it was, even if it did not push (m).
+_SHUT = 1e-12
+# The implicit scheme iterates so often, until velocities change by less than this share.
+_MOST_ITERATIONS, _SETTLED = 100, 1e-13
+
+
+@jit
+def _describe(stepper: Any, k: Any) -> None:
+    """Describe the rows of the state just evaluated in ``w.rows_start``; forces stay."""
+    plant, w = stepper.plant, k.w
+    nv, ne, m = plant.nv, plant.ne, plant.nh + plant.nc + plant.ns
+    extent = jacobian_at(plant) - 2 * ne
+    for i in range(m):
+        w.rows_start[VALUE, i], w.rows_start[RATE, i] = w.out[nv + i], w.out[nv + m + i]
+    for e in range(ne):
+        w.rows_start[VALUE, m + e], w.rows_start[RATE, m + e] = w.out[extent + e], w.out[extent + ne + e]
+    for e in range(3):
+        k.power[e] = w.out[nv + 4 * m + e]
+
+
+@jit
+def _ask(stepper: Any, k: Any, h: float) -> None:
+    """Write v + h a to ``k.velocity``, the least rates of constraints and gaps, and who may touch.
+
+    A gap γ that is open may close, γ + h γ̇⁺ ≥ 0. One that is not, and a constraint that is off, return within a whole
+    step, also if this one is shorter. Where the kernel was evaluated at a guess of the end of the step, what γ̇⁺
+    differs from the guess is what counts.
+    """
+    plant, w = stepper.plant, k.w
+    nh, nv, m = plant.nh, plant.nv, plant.nh + plant.nc + plant.ns
+    for j in range(nv):
+        k.velocity[j] = w.y[plant.nq + j] + h * w.out[j]
+    for i in range(nh + plant.nc):
+        g = w.out[nv + i]
+        k.least[i] = -g / (h if i >= nh and g > 0.0 else max(h, stepper.step))
+        if stepper.scheme == IMPLICIT:
+            k.least[i] += w.out[nv + m + i]
+    for c in range(plant.nc):
+        apart = stepper.scheme == EXPLICIT and w.rows_start[VALUE, nh + c] > 0.0
+        beyond = plant.extent[c] >= 0 and w.rows_start[VALUE, plant.extent[c]] <= 0.0
+        k.member[c] = -1 if apart or beyond or w.mode[c] == plant.passed[c] else 0
+
+
+@jit
+def _impulses(stepper: Any, k: Any) -> int:
+    """Find the impulses of the step; return DONE, or why there are none."""
+    status = ask(stepper.impulses, (stepper, k))
+    return DONE if status == SOLVED else UNSOLVED if status == RAY else GAVE_UP
+
+
+@jit
+def _iterate(stepper: Any, k: Any, t: float, h: float) -> int:
+    """Repeat the step with everything evaluated at its end until that no longer moves."""
+    plant, w = stepper.plant, k.w
+    nq, nv = plant.nq, plant.nv
+    for _ in range(_MOST_ITERATIONS):
+        for j in range(nv):
+            k.guess[nq + j] = k.next[j]
+            k.guess[j] = w.y[j] + h * k.next[j]
+        look(stepper, k, t + h, k.guess)
+        _ask(stepper, k, h)
+        status = _impulses(stepper, k)
+        if status != DONE:
+            return status
+        change, size = 0.0, 0.0
+        for j in range(nv):
+            change = max(change, abs(k.next[j] - k.guess[nq + j]))
+            size = max(size, abs(k.next[j]), abs(k.velocity[j]))
+        if not np.isfinite(size):
+            return NOT_FINITE
+        if change <= _SETTLED * size:
+            return DONE
+    return UNSETTLED
+
+
+@jit
+def _account(stepper: Any, k: Any, h: float) -> None:
+    """Add impulses and their work: p times the mean of the rates before and after, first of what the constraints hold.
+
+    Exact for the kinetic energy at fixed M: v⁻ to v⁺ with A as the step has it.
+    """
+    plant, w = stepper.plant, k.w
+    nh, nc, m = plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
+    first, partial = impulses(plant), plant.nv + 3 * m
+    works = first + nc + plant.nt
+    for i in range(m):
+        own = w.out[partial + i]
+        work = k.impulse[i] * (0.5 * (k.free[i] + k.after[i]) - own)
+        if i < nh:
+            work += k.held[i] * 0.5 * (k.before[i] - k.after[i])
+            w.y[works + 3] += work
+        else:
+            w.y[works + 4] += work
+        w.rows_start[FORCE, i] = k.impulse[i] / h
+        if nh <= i < nh + nc + plant.nt:
+            w.y[first + i - nh] += k.impulse[i]
+
+
+@jit
+def _decide(plant: Any, k: Any, c: int) -> int:
+    """Return the mode of a contact at the end of the step just made."""
+    w, i, m = k.w, plant.nh + c, plant.nh + plant.nc
+    gap, mode = w.rows_start[VALUE, i], w.mode[c]
+    if plant.extent[c] >= 0:
+        if mode == plant.passed[c]:
+            return 0 if gap > TOUCHING else mode
+        if w.rows_start[VALUE, plant.extent[c]] <= 0.0:
+            return plant.passed[c] if gap <= TOUCHING else 0
+    shut = plant.closed[c, mode] != 0 and gap <= _SHUT and k.after[i] <= _SHUT
+    if not (k.impulse[i] > 0.0 or shut):
+        return 0
+    if plant.sliding[c] >= 0 and length(k.after[m:], plant.slips[c], plant.slips[c + 1]) > CREEP:
+        return plant.sliding[c]
+    return plant.closing[c]
+
+
+@jit
+def _step(stepper: Any, k: Any, t: float, end: float) -> int:
+    """Make one step from the state whose kernel was evaluated last."""
+    plant, w = stepper.plant, k.w
+    nq, nv, h = plant.nq, plant.nv, end - t
+    _ask(stepper, k, h)
+    status = _impulses(stepper, k)
+    if status == DONE and stepper.scheme == IMPLICIT:
+        status = _iterate(stepper, k, t, h)
+    if status != DONE:
+        return status
+    for j in range(nv):
+        if not np.isfinite(k.next[j]):
+            return NOT_FINITE
+    assign(w.left_y, w.y)
+    assign_rows(w.rows_end, w.rows_start)
+    for c in range(plant.nc):
+        w.left_mode[c] = w.mode[c]
+    _account(stepper, k, h)
+    for j in range(nv):
+        w.y[j] += h * (w.y[nq + j] if stepper.scheme == EXPLICIT else k.next[j])
+        w.y[nq + j] = k.next[j]
+    works = impulses(plant) + plant.nc + plant.nt
+    for sign in range(2):  # half of each end's power
+        for e in range(3):
+            w.y[works + e] += (-0.5 if e == 1 else 0.5) * h * k.power[e]
+        if sign == 0:
+            look(stepper, k, end, w.y)
+            _describe(stepper, k)
+    for c in range(plant.nc):
+        w.mode[c] = _decide(plant, k, c)
+    w.time[TIME] = end
+    w.counts[STEPS] += 1
+    note_extremes(plant, w, w.rows_start)
+    return DONE
+
+
+@jit
+def _next_end(stepper: Any, t: float, end: float) -> float:
+    """Return when the step that begins now ends."""
+    step = stepper.step
+    grid = (floor(t / step + _STRETCH) + 1) * step
+    return end if grid >= end - _STRETCH * step else grid
+
+
+@jit
+def _advance(stepper: Any, k: Any, log: Any, end: float, budget: int) -> int:
+    """Step until ``end`` or until something needs attention; return why it came back, as the event-driven loop."""
+    plant, w = stepper.plant, k.w
+    while end - w.time[TIME] > resolution(end):
+        if budget == 0:
+            return PAUSED
+        budget -= 1
+        if log.used[ROWS] + 4 >= log.rows.shape[0] or log.used[STEP_LOG] + 1 >= log.steps.shape[0]:
+            return FULL
+        if log.used[EVENTS] + plant.nc >= log.events.shape[0]:
+            return FULL
+        t = w.time[TIME]
+        due = w.counts[SAMPLES] * plant.sample <= t + resolution(t)
+        if due or plant.every_step:
+            add_current(plant, w, log)
+            w.counts[SAMPLES] = floor((t + resolution(t)) / plant.sample) + 1
+        status = _step(stepper, k, t, _next_end(stepper, t, end))
+        if status != DONE:
+            return status
+        step = log.steps[log.used[STEP_LOG]]
+        step[0], step[1] = t, w.time[TIME] - t
+        log.used[STEP_LOG] += 1
+        changed = False
+        for c in range(plant.nc):
+            changed |= w.mode[c] != w.left_mode[c]
+        if changed:
+            if w.time[ROW_TIME] < t:
+                fill_row(plant, w, log.rows[log.used[ROWS]], t, w.left_y, w.left_mode, w.rows_end)
+                log.used[ROWS] += 1
+            add_current(plant, w, log)
+            add_events(plant, w, log, w.time[TIME])
+    return DONE
+
+
+@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace)))
+def begin(stepper: Any, k: Any) -> int:
+    """Evaluate the start state; who rests on a surface there is in contact."""
+    plant, w = stepper.plant, k.w
+    look(stepper, k, w.time[TIME], w.y)
+    _describe(stepper, k)
+    for c in range(plant.nc):
+        gap, rate = w.rows_start[VALUE, plant.nh + c], w.rows_start[RATE, plant.nh + c]
+        limited = plant.extent[c] >= 0
+        if limited and gap < -START_TOLERANCE:
+            w.mode[c] = plant.passed[c]
+        elif gap <= TOUCHING and rate <= SLOW and not (limited and w.rows_start[VALUE, plant.extent[c]] <= 0.0):
+            w.mode[c] = plant.closing[c]
+    note_extremes(plant, w, w.rows_start)
+    for j in range(plant.nv):
+        if not np.isfinite(w.out[j]):
+            return NOT_FINITE
+    return DONE
+
+
+@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace), struct_type(Log), types.float64, types.int64))
+def hold(stepper: Any, k: Any, log: Any, end: float, budget: int) -> int:
+    """Hold ``w.command`` from now until ``end`` and measure there; return as `_advance` does."""
+    plant, w = stepper.plant, k.w
+    changed = False
+    for i in range(w.u.size):
+        changed |= w.u[i] != w.command[i]
+    if changed:
+        assign(w.u, w.command)
+        look(stepper, k, w.time[TIME], w.y)
+        _describe(stepper, k)
+    status = _advance(stepper, k, log, end, budget)
+    measure(plant, w, w.time[TIME], w.y)
+    return status
