@@ -15,9 +15,10 @@ from impinge.errors import InputError, show, unknown_name
 def known_laws() -> dict[str, type[Any]]:
     """Return the law classes in `impinge.contact.laws` by name."""
     found: dict[str, type[Any]] = {}
-    for module in pkgutil.iter_modules(laws.__path__):
-        for value in vars(importlib.import_module(f"{laws.__name__}.{module.name}")).values():
-            if isinstance(value, type) and dataclasses.is_dataclass(value) and "name" in vars(value):
+    for entry in pkgutil.iter_modules(laws.__path__):
+        module = importlib.import_module(f"{laws.__name__}.{entry.name}")
+        for value in vars(module).values():
+            if isinstance(value, type) and dataclasses.is_dataclass(value) and value.__module__ == module.__name__:
                 found[str(value.__dict__["name"])] = value
     return found
 

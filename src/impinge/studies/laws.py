@@ -50,7 +50,7 @@ def damping_ratio(restitution: float) -> float:
 
     Example:
         >>> round(damping_ratio(0.5), 4)
-        0.2643
+        0.2553
     """
 
     def rebound(ratio: float) -> float:
@@ -189,7 +189,7 @@ study = Study(
         ),
         Parameter("height", 0.2, "m", "from which both are dropped", minimum=0.0, above=True),
         Parameter("mass", 1.0, "kg", "of each", minimum=0.0, above=True),
-        Parameter("gravity", 9.81, "m/s²", "", minimum=0.0, above=True),
+        Parameter("gravity", 9.81, "m/s²", "at which both fall", minimum=0.0, above=True),
         Parameter("stiffness", 1e6, "N/m", "of the compliant laws", minimum=0.0, above=True),
         Parameter("angle", 0.3, "rad", "of the block's base when it is dropped"),
         Parameter("friction", 0.4, "", "coefficient of friction of the block's corners", minimum=0.0),

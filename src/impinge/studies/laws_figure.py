@@ -29,23 +29,26 @@ def _show(key: str, value: Any) -> str:
         return "–"
     if key == "steps":
         return str(value)
+    if abs(value) >= 100:
+        return f"{value:.0f}"
     return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.0e}"
 
 
 def _table(axis: Axes, lines: Mapping[str, Mapping[str, Any]], title: str) -> None:
+    from matplotlib.transforms import Bbox
+
     axis.axis("off")
     cells = [[_show(key, line[key]) for key in _HEADS] for line in lines.values()]
     drawn = axis.table(
         cells,
         rowLabels=list(lines),
         colLabels=list(_HEADS.values()),
-        loc="center",
+        bbox=Bbox.from_bounds(0.09, 0.0, 0.91, 0.98),
         cellLoc="center",
         edges="horizontal",
     )
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(8)
-    drawn.scale(1, 1.25)
     for k, label in enumerate(lines):
         drawn[k + 1, -1].get_text().set_color(f"C{k}")
         assert drawn[k + 1, -1].get_text().get_text() == label
@@ -64,7 +67,10 @@ def draw(p: Mapping[str, Any], table: Mapping[str, Any], runs: Mapping[str, Mapp
     touch = float(np.sqrt(2 * p["height"] / p["gravity"]))
     for k, (label, r) in enumerate(runs["ball"].items()):
         axes["height"].plot(r.t, 1e3 * r["gap_floor"], color=f"C{k}", lw=1.2, label=label)
-        axes["force"].plot(1e3 * (r.t - touch), r["force_floor"], color=f"C{k}", lw=1.2, marker=".", ms=3)
+        style = "steps-pre" if label == "complementarity" else "default"  # a step's force is that of its whole length
+        axes["force"].plot(
+            1e3 * (r.t - touch), r["force_floor"], color=f"C{k}", lw=1.2, marker=".", ms=3, drawstyle=style
+        )
     for k, r in enumerate(runs["block"].values()):
         axes["angle"].plot(r.t, r["angle"], color=f"C{k}", lw=1.2)
         axes["path"].plot(1e3 * r["x"], 1e3 * r["z"], color=f"C{k}", lw=1.2)
