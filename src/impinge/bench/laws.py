@@ -48,7 +48,7 @@ def benchmark() -> Table:
     from impinge.studies.laws import laws_of, models_of, study
 
     p: dict[str, Any] = {parameter.name: parameter.value for parameter in study.parameters}
-    until = {"ball": 1.0, "block": 0.5}
+    until = {"ball": 0.35, "block": 0.5}
     chosen, rows = {}, []
     for name, model in models_of(p).items():
         for label, law in laws_of(p).items():

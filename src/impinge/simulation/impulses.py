@@ -127,10 +127,12 @@ def _rebound(plant: Any, w: Any, k: Any, c: int) -> float:
 
     It approaches at the lesser of its speeds before and after the smooth forces of the step: what rests, or has
     turned back already, does not bounce, and a single impact cannot gain energy. Nor does what these forces would
-    bring back within the step: bounces that become ever smaller come to an end.
+    bring back within the step: bounces that become ever smaller come to an end. It leaves no faster than if it had
+    turned back at the start of the step, with these forces still to come: else it would have its speed and be h a
+    above the surface as well, more than it came with.
     """
     i, now = plant.nh + c, w.rows_start[RATE, plant.nh + c]
-    speed = -plant.gains[c, 0] * max(k.free[i], now)
+    speed = min(-plant.gains[c, 0] * max(k.free[i], now), k.free[i] - 2.0 * now)
     return speed if k.free[i] < k.least[i] and 2.0 * speed > max(0.0, now - k.free[i]) else -np.inf
 
 
