@@ -1305,7 +1305,7 @@ def test_rows_of_very_different_size_are_not_taken_for_dependent_when_one_is_dra
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
-    st.just(2),
+    st.integers(2, 4),
     st.floats(0.05, 0.8),  # beyond, a block that tips meets Painlevé's paradox: see the limits below
     st.floats(-0.1, 0.1),
     st.floats(-60, 60),
@@ -1321,7 +1321,6 @@ def test_blocks_on_feet_never_cycle_and_obey_coulomb(n, mu, hp, F, T, v, th):
     assert_coulomb(result, mu, energy=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="which of many feet slide, changing one at a time does not always find")
 @pytest.mark.parametrize(("mu", "F", "v"), [(0.1, 43.0, -3.0), (0.4, 51.0, -2.0)])
 def test_a_block_on_four_feet_that_a_strong_force_turns_back(mu, F, v):
     result = simulate(feet(4), LAW, until=0.3, inputs={"F": F}, parameters={"mu": mu}, start={"x_dot": v})

@@ -47,6 +47,7 @@ def decide_modes(plant: Any, w: Any) -> bool:
 
     First every contact decides at once. Then one at a time, the first that wants to: this is the
     least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
+    If that does not end, one problem is solved for all.
     ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
     derivative at the current state is then in ``w.K[0]``.
     """
@@ -71,7 +72,10 @@ def decide_modes(plant: Any, w: Any) -> bool:
             return w.counts[JAMMED] == 0
         w.counts[JAMMED] = 0
         evaluate_and_press(plant, w, t, w.y, w.K[0])
-    return False
+    if plant.settle == 0 or ask(plant.settle, (plant, w)) != 0:
+        return False
+    evaluate_and_press(plant, w, t, w.y, w.K[0])
+    return w.counts[JAMMED] == 0
 
 
 @jit

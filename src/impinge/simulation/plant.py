@@ -38,6 +38,7 @@ class Plant(NamedTuple):
 
     evaluate: int
     find_press: int
+    settle: int  # what decides for all contacts at once, or 0 if none may slide
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
@@ -242,7 +243,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         begins=np.zeros(plant.nc, dtype=np.int64),
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
-        impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike else (0, 0, 0))),
+        impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
         since=contacts.copy(),
         min_gap=np.full(plant.nc, np.inf),
         min_force=np.full(plant.nc, np.inf),

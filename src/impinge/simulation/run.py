@@ -36,6 +36,7 @@ from impinge.simulation.plant import (
 from impinge.simulation.pool import room_for
 from impinge.simulation.record import add_current, measure
 from impinge.simulation.result import Result
+from impinge.simulation.settle import settle
 from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_plant
 from impinge.simulation.strike import strike
 
@@ -147,6 +148,7 @@ def plant_of(
     return Plant(
         evaluate=right_hand_side.address,
         find_press=find_press.address,
+        settle=settle.address if any(gap.slides for gap in model.gaps) else 0,
         strike=strike.address if (tables["restitution"] >= 0).any() else 0,
         dynamics=model.dynamics.address,
         flight=0,

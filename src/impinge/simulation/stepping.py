@@ -66,6 +66,7 @@ def stepping_plant(
     return Plant(
         evaluate=0,
         find_press=0,
+        settle=0,
         strike=0,
         dynamics=0,
         flight=0,
