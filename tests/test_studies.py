@@ -43,6 +43,12 @@ def test_a_study_is_deterministic_finite_and_its_claims_hold(name):
     assert json.loads(json.dumps(first.summary, allow_nan=False)) == first.summary
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in STUDIES if find_study(name).quick])
+def test_with_all_its_effort_too_the_claims_of_a_study_hold(name):
+    assert execute(find_study(name)).ok
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_describes_itself(name):
     study = find_study(name)

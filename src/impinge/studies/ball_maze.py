@@ -344,4 +344,5 @@ study = Study(
     run=_run,
     claims=_CLAIMS,
     figure=_figure,
+    quick=("robustness=false",),
 )
