@@ -12,6 +12,7 @@ test: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/impinge doctor --compile
 	$(BIN)/pytest -n 2 -m "not slow"
 
 test-all: $(VENV)/installed-test

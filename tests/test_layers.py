@@ -18,7 +18,9 @@ LONGEST = 350  # lines
 LAYERS = [
     {"errors"},
     {"compile"},
+    {"geometry"},
     {"model"},
+    {"scene"},
     {"robots"},
     {"contact"},
     {"simulation"},

@@ -694,9 +694,9 @@ def test_the_certificate_of_a_failed_run_is_saved_as_valid_json(tmp_path):
 
 def test_a_run_that_records_too_much_stops_with_what_it_has(monkeypatch):
     from impinge import Baumgarte, robots, simulate
-    from impinge.simulation import run
+    from impinge.simulation import conduct
 
-    monkeypatch.setattr(run, "_MOST_BYTES", 10_000)
+    monkeypatch.setattr(conduct, "_MOST_BYTES", 10_000)
     result = simulate(robots.ball(), Baumgarte(), until=10.0, sample=1e-4)
     assert not result.ok
     assert "the record fills" in result.reason

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         Law,
     )
     from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
+    from impinge.geometry import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere
     from impinge.model import Model, ModelBuilder
+    from impinge.scene import Placed, Scene
     from impinge.simulation import Adaptive, Controller, Event, FixedStep, Result, simulate
 
 __version__ = "0.1.0"
@@ -75,7 +77,9 @@ _HOMES = {
         "Law",
     ),
     "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
+    "impinge.geometry": ("Box", "Capsule", "ConvexMesh", "Cylinder", "HalfSpace", "Sphere"),
     "impinge.model": ("Model", "ModelBuilder"),
+    "impinge.scene": ("Placed", "Scene"),
     "impinge.simulation": ("Adaptive", "Controller", "Event", "FixedStep", "Result", "simulate"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -83,13 +87,18 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Adaptive",
     "Baumgarte",
+    "Box",
+    "Capsule",
     "CompileError",
     "Complementarity",
     "Controller",
+    "ConvexMesh",
+    "Cylinder",
     "Equilibrium",
     "Event",
     "ExponentialHuntCrossley",
     "FixedStep",
+    "HalfSpace",
     "HuntCrossley",
     "Impact",
     "ImpingeError",
@@ -101,9 +110,12 @@ __all__ = [
     "ModelBuilder",
     "ModelError",
     "Orbit",
+    "Placed",
     "Point",
     "Result",
+    "Scene",
     "Sensitivity",
+    "Sphere",
     "StartError",
     "bode",
     "equilibrium",

@@ -45,6 +45,7 @@ class Table:
         per: the unit of work that `Row.seconds` counts.
         error: what `Row.error` is, with its unit.
         notes: how it was measured.
+        figure: draws it, for `impinge bench --out`.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Table:
     per: str = "run"
     error: str = "error"
     notes: tuple[str, ...] = ()
+    figure: Callable[[], Any] | None = None
 
 
 def load(package: str) -> Any | None:

@@ -13,8 +13,14 @@ from importlib.metadata import PackageNotFoundError, requires
 from impinge.compile import cache
 
 
-def examine() -> int:
+def examine(compile_ahead: bool = False) -> int:
     """Print the findings; return 0 if machine code can be made and run, 1 if not."""
+    if compile_ahead:
+        from impinge.simulation.warm import warm
+
+        begin = time.perf_counter()
+        warm()
+        print(f"compiled    hot loops, {time.perf_counter() - begin:.0f} s")
     print(
         f"python      {platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     )

@@ -40,8 +40,10 @@ def _parser() -> argparse.ArgumentParser:
 
     bench = commands.add_parser("bench", help="side by side with whatever peers are installed")
     bench.add_argument("only", metavar="BENCHMARK", nargs="*", help="names of benchmarks; all if left out")
+    bench.add_argument("--out", metavar="DIR", help="write the tables, and the figures of those that have one")
 
-    commands.add_parser("doctor", help="what is installed, caches, timer quality")
+    doctor = commands.add_parser("doctor", help="what is installed, caches, timer quality")
+    doctor.add_argument("--compile", action="store_true", help="first compile all hot loops, on all cores")
     return parser
 
 
@@ -60,10 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "bench":
             from impinge.cli.bench import run_benchmarks
 
-            return run_benchmarks(options.only)
+            return run_benchmarks(options.only, options.out)
         from impinge.cli.doctor import examine
 
-        return examine()
+        return examine(options.compile)
     except ImpingeError as problem:
         print(f"impinge: {problem}", file=sys.stderr)
         return BAD_INPUT

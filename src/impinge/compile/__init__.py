@@ -11,6 +11,7 @@ from impinge.compile.struct import (
     Vector,
     keep_array,
     pack_once,
+    struct_at,
     struct_type,
 )
 
@@ -30,5 +31,6 @@ __all__ = [
     "jit",
     "keep_array",
     "pack_once",
+    "struct_at",
     "struct_type",
 ]

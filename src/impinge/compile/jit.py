@@ -29,7 +29,13 @@ from impinge.compile import cache
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parents[1]
-_HOT_LAYERS = ("compile", "contact", "simulation")  # which hot loops anywhere may call or take constants from
+_HOT_LAYERS = (
+    "compile",
+    "geometry",
+    "scene",
+    "contact",
+    "simulation",
+)  # which hot loops anywhere may call or take constants from
 
 
 _announce: list[Callable[[], None]] = []

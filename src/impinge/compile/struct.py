@@ -18,7 +18,7 @@ from numba.core import types
 from numba.core.datamodel import models
 from numba.core.imputils import impl_ret_untracked
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, register_model, unbox
+from numba.extending import NativeValue, infer_getattr, intrinsic, lower_getattr_generic, register_model, unbox
 from numpy.typing import NDArray
 
 _WORD = 8
@@ -68,6 +68,17 @@ def struct_type(layout: type) -> StructType:
         fields.append((name, kind, offset))
         offset += words * _WORD
     return StructType(tuple(fields))
+
+
+def struct_at(layout: type) -> Any:
+    """Return a function for hot loops that takes an address for the packed struct of a named tuple class."""
+    kind = struct_type(layout)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def at(typing_context: Any, address: Any) -> Any:
+        return kind(types.int64), lambda context, builder, signature, values: values[0]
+
+    return at
 
 
 def _pointer(array: NDArray[Any]) -> int:

@@ -10,6 +10,7 @@ import casadi as ca
 
 from impinge.errors import ModelError
 from impinge.model.derive import Equations, Symbols, direct, lagrange, rows
+from impinge.model.links import Link
 from impinge.model.model import WORKS, Coordinate, Gap, Model, Quantity, finite
 
 
@@ -40,6 +41,7 @@ class ModelBuilder:
         self._extents: list[tuple[str, Any]] = []
         self._friction: list[tuple[str, Any]] = []
         self._outputs: list[tuple[Quantity, Any]] = []
+        self._links: list[Link] = []
         self._forces: list[tuple[Any, Any]] = []
         self._damping: list[tuple[Any, Any]] = []
         self._kinetic: Any = None
@@ -143,6 +145,19 @@ class ModelBuilder:
         self._claim(name, name)
         self._outputs.append((Quantity(name, unit, about=about), value))
 
+    def link(self, name: str, position: Any, axes: Any = None) -> None:
+        """Name a frame of the mechanism for shapes in a scene: position (3), axes as columns (3 × 3)."""
+        given = list(position) if isinstance(position, Sequence) else [position]
+        at = ca.vertcat(*[self._expression(f"position of link '{name}'", x) for x in given])
+        turned = self._expression(f"axes of link '{name}'", ca.SX.eye(3) if axes is None else axes)
+        if at.shape != (3, 1) or turned.shape != (3, 3):
+            got = f"{at.shape[0]} × {at.shape[1]} and {turned.shape[0]} × {turned.shape[1]}"
+            raise self._error("links with a position (3) and axes (3 × 3)", got, f"Check link '{name}'.")
+        self._claim(name)
+        if any(link.name == name for link in self._links):
+            raise self._error("a name of its own for every link", f"'{name}' twice", "Rename one of the two.")
+        self._links.append(Link(name, at, turned))
+
     def build(self) -> Model:
         """Check the pieces, derive every term exactly and return the immutable model."""
         if not self._coordinates:
@@ -190,6 +205,7 @@ class ModelBuilder:
             equations=equations,
             output_expressions=column(ca.SX(0, 1), *(y for _, y in self._outputs)),
             friction_expressions=column(ca.SX(0, 1), *(mu for _, mu in self._friction)),
+            links=tuple(self._links),
         )
 
     def _left_hand_side(self, s: Symbols) -> tuple[Any, Any, Any, Any]:
@@ -231,6 +247,9 @@ class ModelBuilder:
         pieces += [(what, expression, position) for what, expression in self._slips + self._extents]
         pieces += [(what, expression, s.p) for what, expression in self._friction]
         pieces += [(f"output '{x.name}'", y, everything) for x, y in self._outputs]
+        pieces += [
+            (f"link '{x.name}'", ca.vertcat(x.position, ca.vec(x.axes)), ca.vertcat(s.q, s.p)) for x in self._links
+        ]
         pieces += [("a displacement", along, position) for _, along in self._forces + self._damping]
         pieces += [("a force", force, everything) for force, _ in self._forces + self._damping]
         if self._kinetic is not None:

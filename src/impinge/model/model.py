@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from impinge.compile import Kernel, compile_kernel
 from impinge.errors import InputError, unknown_name
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
+from impinge.model.links import Link, linkage_expressions
 
 # The kinds of work whose sum is the change of a model's energy.
 WORKS = ("applied", "damping", "time", "constraints", "contacts")
@@ -63,11 +64,22 @@ class Model:
     equations: Equations
     output_expressions: Any
     friction_expressions: Any
+    links: tuple[Link, ...] = ()
 
     @functools.cached_property
     def contacts(self) -> tuple[str, ...]:
         """Names of the possible contacts, one per gap."""
         return tuple(gap.name for gap in self.gaps)
+
+    @property
+    def label(self) -> str:
+        """What it is and how it is called, for messages."""
+        return f"model '{self.name}'"
+
+    @functools.cached_property
+    def velocities(self) -> tuple[Quantity, ...]:
+        """The coordinates' rates, with their start values."""
+        return tuple(Quantity(f"{x.name}_dot", f"{x.unit}/s", x.speed) for x in self.coordinates)
 
     @functools.cached_property
     def input_places(self) -> Mapping[str, int]:
@@ -143,6 +155,11 @@ class Model:
     def stepping(self) -> Kernel:
         """`dynamics`, and behind it ``A``, transposed: a time step also needs what velocities do to the rows."""
         return self._compile("stepping", {**self.dynamics_expressions, "A": self.equations.A.T})
+
+    @functools.cached_property
+    def linkage(self) -> Kernel:
+        """What a scene needs of a robot; see `links.linkage_expressions`."""
+        return self._compile("linkage", linkage_expressions(self.symbols, self.equations, self.links))
 
     @functools.cached_property
     def tangent(self) -> Kernel:
@@ -256,9 +273,7 @@ class Model:
 
     def start_vectors(self, changes: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return start coordinates and velocities, with ``changes`` by signal name (``x``, ``x_dot``)."""
-        named = [Quantity(c.name, c.unit, c.value) for c in self.coordinates]
-        named += [Quantity(c.name + "_dot", c.unit, c.speed) for c in self.coordinates]
-        x = self._vector("start value", named, changes)
+        x = self._vector("start value", [*self.coordinates, *self.velocities], changes)
         return x[: len(self.coordinates)], x[len(self.coordinates) :]
 
     def _vector(self, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.contact.law import ContactLaw
-from impinge.model import WORKS, Model
+from impinge.model import WORKS
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
 from impinge.simulation.contacts import PASSED, SLIDING
 from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.result import Event, Result
+from impinge.simulation.system import System
 
 FloatArray = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class _Table(NamedTuple):
     kinds: Mapping[str, str]
 
 
-def _table_of(model: Model, plant: Plant) -> _Table:
+def _table_of(model: System, plant: Plant) -> _Table:
     """Return name, column, unit and kind of every signal: found once, and kept with the model as its kernels are."""
     kept = model.__dict__.get("_signal_table")
     if kept is None:
@@ -46,12 +47,15 @@ def _table_of(model: Model, plant: Plant) -> _Table:
     return cast(_Table, kept)
 
 
-def _signals(model: Model, plant: Plant) -> Iterator[_Signal]:
+def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
     """Name every column of the log."""
     at = {kind: place.start for kind, place in columns(plant).items()}
-    for k, x in enumerate(model.coordinates):
-        yield _Signal(x.name, x.unit, "coordinate", at["q"] + k)
-        yield _Signal(f"{x.name}_dot", f"{x.unit}/s", "velocity", at["v"] + k)
+    places = [_Signal(x.name, x.unit, "coordinate", at["q"] + k) for k, x in enumerate(model.coordinates)]
+    rates = [_Signal(x.name, x.unit, "velocity", at["v"] + k) for k, x in enumerate(model.velocities)]
+    if plant.turn == 0:  # each rate beside its coordinate
+        yield from (signal for pair in zip(places, rates, strict=True) for signal in pair)
+    else:
+        yield from (*places, *rates)
     for k, gap in enumerate(model.gaps):
         row = plant.nh + k
         yield _Signal(f"gap_{gap.name}", gap.unit, "gap", at["g"] + row)
@@ -97,7 +101,7 @@ def _contact(
     )
 
 
-def assemble(model: Model, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
+def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
     """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
     rows = log.rows[: log.used[ROWS]].copy()
     table = _table_of(model, plant)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from impinge.contact.law import ContactLaw, Law, is_compliant
 from impinge.errors import InputError, StartError, unknown_name
-from impinge.model import Model
+from impinge.model import Gap, Model, Quantity
+from impinge.simulation.system import System
 
 # How far a start state may miss a constraint or sink into a surface, in the row's unit.
 START_TOLERANCE = 1e-6
@@ -20,9 +21,9 @@ _SINGULAR = 1e-13
 FloatArray = NDArray[np.float64]
 
 
-def laws_of(model: Model, law: ContactLaw | Mapping[str, ContactLaw] | None, kind: Any = Law) -> list[Any]:
+def laws_of(model: System, law: ContactLaw | Mapping[str, ContactLaw] | None, kind: Any = Law) -> list[Any]:
     """Return one law for each contact, each of a kind: event-driven ones, or any."""
-    who = f"simulation of model '{model.name}'"
+    who = f"simulation of {model.label}"
     if law is None and model.gaps:
         raise InputError(
             who,
@@ -61,7 +62,7 @@ def _is_law(one: object, kind: Any) -> bool:
     return asked in _LAWS
 
 
-def friction_of(model: Model, p: FloatArray) -> FloatArray:
+def friction_of(model: System, p: FloatArray) -> FloatArray:
     """Return the coefficients of friction of all contacts."""
     mu = model.friction_at(p)
     if not any(gap.slides for gap in model.gaps):
@@ -69,7 +70,7 @@ def friction_of(model: Model, p: FloatArray) -> FloatArray:
     for contact, value in zip(model.contacts, mu, strict=True):
         if not value >= 0:
             raise InputError(
-                f"friction of contact '{contact}' of model '{model.name}'",
+                f"friction of contact '{contact}' of {model.label}",
                 "a coefficient of zero or more",
                 f"{value:g}",
                 "Check the parameters that it depends on.",
@@ -80,10 +81,7 @@ def friction_of(model: Model, p: FloatArray) -> FloatArray:
 def check_start(
     model: Model, laws: Sequence[Law], t: float, q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray
 ) -> None:
-    """Raise the error that fits if a model cannot start here: M, constraints, gaps that are closed too far.
-
-    Under a compliant law a gap may start below zero.
-    """
+    """Raise the error that fits if a model cannot start here: M, constraints, gaps that are closed too far."""
     who = f"start of model '{model.name}'"
     terms = model.terms_at(q, v, t, u, p)
     check_inertia(who, terms["M"])
@@ -96,7 +94,12 @@ def check_start(
                     f"{value:.6g}",
                     "Choose start values that satisfy the constraint.",
                 )
-    for quantity, law, value in zip(model.gaps, laws, terms["gap"], strict=True):
+    check_gaps(who, model.gaps, laws, terms["gap"])
+
+
+def check_gaps(who: str, gaps: Sequence[Gap], laws: Sequence[Law], values: FloatArray) -> None:
+    """Raise the error that fits if gaps are closed too far; under a compliant law they may start below zero."""
+    for quantity, law, value in zip(gaps, laws, values, strict=True):
         overlaps = value < -START_TOLERANCE and not quantity.limited
         if np.isnan(value) or (overlaps and not is_compliant(law)):
             raise StartError(
@@ -126,7 +129,26 @@ def check_inertia(who: str, M: FloatArray) -> None:
         )
 
 
-def command_list(model: Model, controller: Any, command: Any, held: list[float]) -> list[float]:
+class Commanded(Protocol):
+    """What has inputs by name: a model, or a scene."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def inputs(self) -> Sequence[Quantity]:
+        """The inputs, in order."""
+        ...
+
+    @property
+    def input_places(self) -> Mapping[str, int]:
+        """Where each input stands, by name."""
+        ...
+
+
+def command_list(model: Commanded, controller: Any, command: Any, held: list[float]) -> list[float]:
     """Return a controller's command as a list of all inputs; inputs it does not name stay held."""
     if type(command) is float and len(held) == 1:
         return [command]

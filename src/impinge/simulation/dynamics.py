@@ -85,6 +85,9 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
 
     for i in range(m):
         rows[VALUE, i], rows[RATE, i] = out[g + i], out[rate + i]
+    if plant.turn != 0:
+        for k in range(nc, nc + nt):
+            rows[VALUE, nh + k] = y[nq + nv + k]
     for k in range(ne):
         rows[VALUE, m + k] = out[extent + k]
         rows[RATE, m + k] = out[extent + ne + k]
@@ -97,8 +100,11 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
         prescribe(plant, w, c, w.mode[c], out[g + nh + c], out[rate + nh + c])
     row_forces(W, out[drift : drift + m], closed, value, plant.normal, rows[FORCE], w.solver)
 
-    for i in range(nq):
-        dy[i] = y[nq + i]
+    if plant.turn != 0:
+        ask(plant.turn, (y, dy, nq))
+    else:
+        for i in range(nq):
+            dy[i] = y[nq + i]
     for i in range(nv):
         dy[nq + i] = out[i]
     first_impulse = impulses(plant)
@@ -123,7 +129,18 @@ def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -
             dy[first_impulse + i - nh] = force
     if nt > 0:
         _quiet(plant, w, out, response, dy)
+        if plant.turn != 0:
+            _count_slips(plant, w, dy)
     return 0
+
+
+@inlined
+def _count_slips(plant: Any, w: Any, dy: Any) -> None:
+    """Let slips that have no value of their own rest while their contact is open."""
+    for s in range(plant.ns):
+        c = plant.normal[plant.nh + plant.nc + s] - plant.nh
+        if plant.closed[c, w.mode[c]] == 0:
+            dy[plant.nq + plant.nv + plant.nc + s] = 0.0
 
 
 @inlined
@@ -206,8 +223,11 @@ def evaluate_and_press(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
 
 
 @jit
-def restore_gaps(plant: Any, y: Any, rows: Any) -> None:
-    """Set the integrated gaps, slips and extents to their true values."""
+def restore_gaps(plant: Any, w: Any) -> None:
+    """Set the gaps, slips and extents of the state that a step begins with to their true values."""
+    y, rows = w.y, w.rows_start
+    if plant.tidy != 0:
+        ask(plant.tidy, (plant, w))
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
     integrated = plant.nc + plant.nt
     for k in range(integrated):

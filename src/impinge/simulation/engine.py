@@ -116,7 +116,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         assign_rows(w.rows_start, w.rows_end)
         if plant.nt > 0:
             contacts.aim(plant, w, w.rows_start)
-        restore_gaps(plant, w.y, w.rows_start)
+        restore_gaps(plant, w)
         note_extremes(plant, w, w.rows_start)
         if plant.fixed_step == 0.0:
             # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from impinge.compile import Struct
-from impinge.model import Model
 from impinge.simulation import engine, instant
 from impinge.simulation.plant import JAMMED, TIME, Workspace
+from impinge.simulation.system import System
 
 
 class EventDriven:
@@ -13,7 +13,7 @@ class EventDriven:
 
     hold = engine.hold
 
-    def __init__(self, model: Model, w: Workspace, packed: tuple[Struct, Struct]) -> None:
+    def __init__(self, model: System, w: Workspace, packed: tuple[Struct, Struct]) -> None:
         self.model, self.w, self.packed = model, w, packed
         self.addresses = tuple(part.address for part in packed)
 

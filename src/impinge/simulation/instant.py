@@ -84,7 +84,7 @@ def _resume(plant: Any, w: Any) -> None:
     assign_rows(w.rows_start, w.rows)
     if plant.nt > 0:
         contacts.aim(plant, w, w.rows_start)
-    restore_gaps(plant, w.y, w.rows_start)
+    restore_gaps(plant, w)
     note_extremes(plant, w, w.rows_start)
 
 

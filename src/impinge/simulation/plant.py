@@ -8,7 +8,8 @@ The integrated vector y holds, one after another,
 Slips are there (nt = ns) if any contact may slide. Gaps, slips and extents are integrated beside the coordinates
 they depend on, so that step control resolves them and dense output gives each of them as a polynomial over the step;
 the impulses' derivatives give the forces.
-At the start of every step they are set to their true values.
+At the start of every step they are set to their true values. Where q̇ is not v, slips have no value of their own
+(rolling is no function of q): there they count how far a closed contact has slid.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, 
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import GUARDS, ContactLaw
 from impinge.contact.rows import RowWorkspace, row_workspace
-from impinge.model import WORKS, Gap, Model
+from impinge.model import WORKS, Gap
 from impinge.simulation.roots import NODES, root_workspace
+from impinge.simulation.system import System
 from impinge.simulation.tableau import Tableau
 
 # Rows of the arrays that describe constraints, gaps, slips and extents (nh + nc + ns + ne) at one instant.
@@ -43,6 +45,8 @@ class Plant(NamedTuple):
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
     signals: int
+    turn: int  # what writes q̇ where that is not v, or 0
+    tidy: int  # what makes such coordinates exact again at the start of a step, or 0
     nq: int
     nv: int
     nu: int
@@ -254,7 +258,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
     )
 
 
-def contact_tables(model: Model, laws: Sequence[ContactLaw]) -> dict[str, Any]:
+def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
     """Return the contacts and their laws as arrays: addresses, gains, closed modes, slips, extents.
 
     They are the same for every run of a model with the same laws, and kept.
@@ -305,11 +309,11 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
 _kept_tables = functools.lru_cache(maxsize=64)(_tables)
 
 
-def sizes(model: Model) -> dict[str, Any]:
+def sizes(model: System) -> dict[str, Any]:
     """Return the sizes of a model as the plant names them."""
     return {
         "nq": len(model.coordinates),
-        "nv": len(model.coordinates),
+        "nv": len(model.velocities),
         "nu": len(model.inputs),
         "nh": len(model.constraints),
         "nc": len(model.gaps),

@@ -20,9 +20,11 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     """
     tableau = plant.tableau
     stages = tableau.c.size
+    needed = plant.nq + plant.nv if plant.turn == 0 else plant.nq + plant.nv + plant.nc + plant.nt
     for s in range(1, stages):
-        # Nothing depends on the gaps, impulses and work: they are needed at the end only.
-        size = w.y.size if s == stages - 1 else plant.nq + plant.nv
+        # Nothing depends on the gaps, impulses and work: they are needed at the end only (slips that have no other
+        # value are needed always).
+        size = w.y.size if s == stages - 1 else needed
         for i in range(size):
             increment = 0.0
             for r in range(s):

@@ -71,6 +71,8 @@ def stepping_plant(
         dynamics=0,
         flight=0,
         signals=model.signals.address,
+        turn=0,
+        tidy=0,
         **sizes(model),
         signal_size=model.signals.size,
         parameters=p,

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import types
 
-from impinge.compile import callback, jit, struct_type
+from impinge.compile import ask, callback, jit, struct_type
 from impinge.contact.impact import impact_impulses
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.simulation.dynamics import evaluate
@@ -105,4 +105,18 @@ def strike(plant: Any, w: Any) -> int:
             w.y[first + i - nh] += impulse[i]
         if nh <= i < nh + plant.nc:
             w.struck[i - nh] = 1
+    for c in range(plant.nc):
+        if w.impact.active[c] != 0 and plant.closed[c, w.mode[c]] != 0:
+            _part(plant, w, c, W, before, impulse)
     return 0
+
+
+@jit
+def _part(plant: Any, w: Any, c: int, W: Any, before: Any, impulse: Any) -> None:
+    """Open a contact that rested until others struck and parted it: its force must not brake it."""
+    i, m = plant.nh + c, before.size
+    rate = before[i]
+    for j in range(m):
+        rate += W[i * m + j] * impulse[j]
+    if rate > _DEAD and impulse[i] == 0.0:
+        w.mode[c] = ask(plant.decide[c], (plant.closing[c], w.rows[VALUE, i], rate, -1.0, plant.gains[c], 1))

@@ -41,6 +41,9 @@ class Complementarity:
         step: length of a step, s.
         facets: sides of the polygon in place of the disk of friction, if a contact may slide in two directions.
         scheme: "semi-implicit", or for comparison "explicit" or "implicit".
+        tolerance: of the impulses in a scene, where they are found by iteration: largest miss of a contact's law over
+            the speed that gravity gives in a step, or a larger one of approach. A step that misses by more than
+            ten times its square root, and by more than 1 %, ends the run. A model's few contacts are solved exactly.
 
     Example:
         >>> Complementarity(restitution=0.5, step=1e-2).gains
@@ -51,6 +54,7 @@ class Complementarity:
     step: float = 1e-3
     facets: int = 8
     scheme: str = "semi-implicit"
+    tolerance: float = 1e-10
 
     name: ClassVar[str] = "complementarity"
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
@@ -66,6 +70,9 @@ class Complementarity:
         if not isinstance(self.facets, int) or self.facets < 4 or self.facets % 2:
             got = f"facets = {show(self.facets)}"
             raise InputError(who, "an even number of facets, at least 4", got, "Give e.g. facets=8.")
+        if not 0 < as_number(self.tolerance) < 1:
+            got = f"tolerance = {show(self.tolerance)}"
+            raise InputError(who, "a tolerance between 0 and 1", got, "Give e.g. 1e-10, or 1e-4 for large piles.")
         if self.scheme not in SCHEMES:
             raise unknown_name(who, "scheme", str(self.scheme), SCHEMES)
 

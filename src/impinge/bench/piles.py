@@ -1,0 +1,138 @@
+"""Piles of 10 to 1,000 spheres: what a step costs, where the time goes, and MuJoCo at the same penetration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import log
+from typing import TYPE_CHECKING, Any
+
+from impinge.bench.table import Row, Table, duration, load, missing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COUNTS = (10, 30, 100, 300, 1000)
+SETTLED = 1.5  # s
+_PEER_STEPS = 100
+# Steps of MuJoCo's, and its solver: with contacts as stiff as a step allows, depth follows its square.
+_PEERS = ((2e-3, "CG"), (5e-4, "CG"))
+_NEWTON_UP_TO = 100  # spheres: beyond, a step of MuJoCo's Newton solver takes a quarter of a second and more
+_SLACK = 1.25  # of a time that is measured once
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One system at one size: processor time per simulated second and per step, s; penetration at rest, m."""
+
+    system: str
+    method: str
+    count: int
+    second: float
+    step: float
+    depth: float
+    note: str = ""
+
+
+def ours(count: int) -> tuple[Cost, Any]:
+    """Pour, time all of it, and return the cost and the run."""
+    from impinge.bench.systems.poured import STEP, Poured
+
+    if count == COUNTS[0]:
+        Poured(count).until(10 * STEP)  # compiles
+    run = Poured(count)
+    spent = run.until(SETTLED)
+    done, parts = run.counts, run.profile()
+    whole = sum(parts.values())
+    note = (
+        f"{done['sweeps'] / done['steps']:.0f} sweeps and {done['newton'] / done['steps']:.1f} Newton steps each; "
+        f"settled: contacts {100 * parts['contacts'] / whole:.0f} %, impulses {100 * parts['impulses'] / whole:.0f} %"
+    )
+    cost = Cost("impinge", f"{count} spheres", count, spent / SETTLED, spent / done["steps"], run.penetration, note)
+    return cost, run
+
+
+def theirs(mujoco: Any, count: int, state: Any) -> list[Cost]:
+    """Time MuJoCo from impinge's pile at rest, with each of its settings."""
+    from impinge.bench.systems.poured import mujoco_cost
+
+    settings = [*_PEERS, *(((_PEERS[-1][0], "Newton"),) if count <= _NEWTON_UP_TO else ())]
+    found = []
+    for step, solver in settings:
+        each, depth = mujoco_cost(mujoco, count, step, solver, state, _PEER_STEPS)
+        method = f"{count} spheres, {solver}, {1e3 * step:g} ms"
+        found.append(Cost("MuJoCo", method, count, each / step, each, depth))
+    return found
+
+
+def growth(costs: Sequence[Cost]) -> list[float]:
+    """Return the cost per step over N log N, relative to the smallest pile."""
+    scaled = [cost.step / (cost.count * log(cost.count)) for cost in costs]
+    return [value / scaled[0] for value in scaled]
+
+
+def draw(mine: Sequence[Cost], peers: Sequence[Cost]) -> Figure:
+    """Draw cost per step and per simulated second over the number of spheres, both logarithmic."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    n = np.array([cost.count for cost in mine], dtype=float)
+    kinds = {cost.method.split(", ", 1)[1]: [] for cost in peers}  # type: dict[str, list[Cost]]
+    for cost in peers:
+        kinds[cost.method.split(", ", 1)[1]].append(cost)
+    for axis, what in ((left, "step"), (right, "second")):
+        axis.loglog(n, [getattr(cost, what) for cost in mine], "o-", color="C3", lw=2, label="impinge, 2 ms")
+        for kind, costs in kinds.items():
+            depth = max(cost.depth for cost in costs)
+            values = [getattr(cost, what) for cost in costs]
+            axis.loglog([c.count for c in costs], values, "s--", lw=1, label=f"MuJoCo, {kind} ({1e6 * depth:.0f} µm)")
+        guide = n * np.log(n)
+        first = getattr(mine[0], what)
+        axis.loglog(n, first * guide / guide[0], color="gray", lw=1, ls=":", label="N log N")
+        axis.set_xlabel("spheres N")
+        axis.grid(alpha=0.3, which="both")
+    left.set(ylabel="processor time per step [s]", title="one step")
+    right.set(ylabel="processor time per simulated second [s]", title="one simulated second")
+    deepest = 1e6 * max(cost.depth for cost in mine)
+    left.legend(fontsize=8, title=f"penetration at rest; impinge: {deepest:.2g} µm", title_fontsize=8)
+    return figure
+
+
+def benchmark() -> Table:
+    """Measure it."""
+    mujoco = load("mujoco")
+    mine, peers = [], []  # type: list[Cost], list[Cost]
+    for count in COUNTS:
+        cost, run = ours(count)
+        mine.append(cost)
+        if mujoco is not None:
+            peers += theirs(mujoco, count, run.state)
+    rows = []
+    for cost in mine:
+        own = f"{duration(cost.second)} per simulated second; {cost.note}"
+        rows.append(Row(cost.system, cost.method, cost.step, cost.depth, own))
+        for peer in peers:
+            if peer.count == cost.count:
+                ratio = f"{duration(peer.second)} per simulated second: {peer.second / cost.second:.3g} × impinge"
+                rows.append(Row(peer.system, peer.method, peer.step, peer.depth, ratio))
+    if mujoco is None:
+        rows.append(missing("MuJoCo"))
+    scaled = growth(mine)
+    return Table(
+        title="Piles of spheres in a bin: a time step",
+        claim="impinge's cost per step grows no faster than N log N",
+        rows=tuple(rows),
+        met=max(scaled) <= _SLACK,
+        per="step",
+        error="penetration at rest (m)",
+        notes=(
+            f"Cost per step over N log N, against {COUNTS[0]} spheres: {', '.join(f'{x:.2f}' for x in scaled)}.",
+            f"impinge: mean over pouring and settling, {SETTLED:g} s, steps of 2 ms, tolerance 1e-2.",
+            f"MuJoCo: {_PEER_STEPS} steps from impinge's pile at rest; contacts as stiff as its step allows",
+            "(solref of two steps). Its penetration falls with the square of its step, and is still the larger one.",
+        ),
+        figure=partial(draw, mine, peers),
+    )

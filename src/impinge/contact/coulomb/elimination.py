@@ -1,0 +1,192 @@
+"""The matrix of Newton's method, M + Jᵀ A J in blocks of bodies, and its factors.
+
+Elimination without exchange of blocks (inside of the diagonal blocks rows are exchanged). The pattern is symmetric,
+the matrix is not: below and above the diagonal have blocks of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impinge.compile import callback, jit
+from impinge.contact.coulomb.problem import DIRECT
+from impinge.contact.coulomb.sweeps import rates
+
+
+@jit
+def _subtract_product(a: Any, b: Any, c: Any) -> None:
+    """Subtract a b from c."""
+    if a.shape[0] == 6:  # sums in registers: nothing is stored that might be read again
+        for i in range(6):
+            c0, c1, c2, c3, c4, c5 = c[i, 0], c[i, 1], c[i, 2], c[i, 3], c[i, 4], c[i, 5]
+            for k in range(6):
+                w = a[i, k]
+                c0 -= w * b[k, 0]
+                c1 -= w * b[k, 1]
+                c2 -= w * b[k, 2]
+                c3 -= w * b[k, 3]
+                c4 -= w * b[k, 4]
+                c5 -= w * b[k, 5]
+            c[i, 0], c[i, 1], c[i, 2], c[i, 3], c[i, 4], c[i, 5] = c0, c1, c2, c3, c4, c5
+    else:
+        n = a.shape[0]
+        for i in range(n):
+            for k in range(n):
+                w = a[i, k]
+                for j in range(n):
+                    c[i, j] -= w * b[k, j]
+
+
+@jit
+def _invert_block(a: Any, pivots: Any) -> bool:
+    """Invert a matrix in place (Gauss–Jordan with exchange of rows); say whether that is possible."""
+    n = a.shape[0]
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[pivot, k]):
+                pivot = i
+        if not abs(a[pivot, k]) > 0.0:
+            return False
+        pivots[k] = pivot
+        if pivot != k:
+            for j in range(n):
+                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
+        inverse = 1.0 / a[k, k]
+        a[k, k] = 1.0
+        for j in range(n):
+            a[k, j] *= inverse
+        for i in range(n):
+            if i != k:
+                w = a[i, k]
+                a[i, k] = 0.0
+                for j in range(n):
+                    a[i, j] -= w * a[k, j]
+    for k in range(n - 1, -1, -1):
+        pivot = pivots[k]
+        if pivot != k:
+            for i in range(n):
+                a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
+    return True
+
+
+@jit
+def _add_contact(c: int, problem: Any, work: Any, weight: float) -> None:
+    """Add Jᵀ A J of one contact, A = weight times its slope."""
+    J, T, A, D = problem.J[c], work.rows[0], work.slope[c], problem.v.shape[1]
+    for r in range(3):
+        for j in range(2 * D):
+            T[r, j] = weight * (A[r, 0] * J[0, j] + A[r, 1] * J[1, j] + A[r, 2] * J[2, j])
+    a, b = problem.body[c, 0], problem.body[c, 1]
+    for side in range(2):
+        body, at = problem.body[c, side], side * D
+        if body >= 0:
+            H = work.diagonal[work.place[body]]
+            for i in range(D):
+                for j in range(D):
+                    H[i, j] += J[0, at + i] * T[0, at + j] + J[1, at + i] * T[1, at + j] + J[2, at + i] * T[2, at + j]
+    if a >= 0 and b >= 0:
+        row, column = (D, 0) if work.place[a] < work.place[b] else (0, D)
+        L, U = work.lower[work.slot[c]], work.upper[work.slot[c]]
+        for i in range(D):
+            for j in range(D):
+                for r in range(3):
+                    L[i, j] += J[r, row + i] * T[r, column + j]
+                    U[i, j] += J[r, column + i] * T[r, row + j]
+
+
+@jit
+def _assemble(problem: Any, work: Any, i: int, kappa: float) -> None:
+    """Write the matrix of an island: its masses and the slopes of its contacts times κ and their stiffness."""
+    D, first, end = problem.v.shape[1], work.bodies[i], work.bodies[i + 1]
+    for place in range(first, end):
+        M = problem.mass[work.order[place]]
+        for r in range(D):
+            for j in range(D):
+                work.diagonal[place, r, j] = M[r, j]
+    for k in range(work.start[first], work.start[end]):
+        for r in range(D):
+            for j in range(D):
+                work.lower[k, r, j] = work.upper[k, r, j] = 0.0
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[k]
+        if work.stiffness[c] > 0.0 and work.slope[c, 0, 0] > 0.0:
+            _add_contact(c, problem, work, kappa * work.stiffness[c])
+
+
+@jit
+def _factorize(work: Any, i: int) -> bool:
+    """Replace the matrix of an island by its factors: inverse diagonal blocks, L, and D⁻¹U."""
+    row, where, L, U, small = work.row, work.where, work.lower, work.upper, work.small[0]
+    n = small.shape[0]
+    work.counts[2] += 1
+    for place in range(work.bodies[i], work.bodies[i + 1]):
+        if not _invert_block(work.diagonal[place], work.pivots):
+            return False
+        start, end = work.start[place], work.start[place + 1]
+        for k in range(start, end):
+            for r in range(n):
+                for j in range(n):
+                    small[r, j] = -U[k, r, j]
+                    U[k, r, j] = 0.0
+            _subtract_product(work.diagonal[place], small, U[k])
+        for k in range(start, end):
+            column = row[k]
+            _subtract_product(L[k], U[k], work.diagonal[column])
+            for t in range(work.start[column], work.start[column + 1]):
+                where[row[t]] = t
+            for m in range(start, end):
+                if row[m] > column:
+                    t = where[row[m]]
+                    _subtract_product(L[m], U[k], L[t])
+                    _subtract_product(L[k], U[m], U[t])
+    return True
+
+
+@jit
+def _back_substitute(work: Any, i: int, x: Any) -> None:
+    """Replace x, which has a row for each block, by what the factors of an island make of it."""
+    n, t = x.shape[1], work.small[0, 0]
+    first, end = work.bodies[i], work.bodies[i + 1]
+    for place in range(first, end):
+        b = work.order[place]
+        for r in range(n):
+            t[r] = x[b, r]
+        for r in range(n):
+            total = 0.0
+            for j in range(n):
+                total += work.diagonal[place, r, j] * t[j]
+            x[b, r] = total
+        for k in range(work.start[place], work.start[place + 1]):
+            other = work.order[work.row[k]]
+            for r in range(n):
+                for j in range(n):
+                    x[other, r] -= work.lower[k, r, j] * x[b, j]
+    for place in range(end - 1, first - 1, -1):
+        b = work.order[place]
+        for k in range(work.start[place], work.start[place + 1]):
+            other = work.order[work.row[k]]
+            for r in range(n):
+                for j in range(n):
+                    x[b, r] -= work.upper[k, r, j] * x[other, j]
+
+
+@callback(DIRECT)
+def direction(problem: Any, work: Any, i: int, kappa: float) -> int:
+    """Write Newton's step and the change of the rates along it; return 0 if there is none."""
+    D, step = problem.v.shape[1], work.step
+    _assemble(problem, work, i, kappa)
+    if not _factorize(work, i):
+        return 0
+    for k in range(work.bodies[i], work.bodies[i + 1]):
+        b = work.order[k]
+        for j in range(D):
+            step[b, j] = -work.g[b, j]
+    _back_substitute(work, i, step)
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[k]
+        u0, u1, u2 = rates(c, problem, step)
+        bias, change = problem.bias[c], work.change[c]
+        change[0], change[1], change[2] = u0 - bias[0], u1 - bias[1], u2 - bias[2]
+    work.counts[1] += 1
+    return 1

@@ -1,0 +1,156 @@
+"""Rates, misses and sweeps: nonsmooth Gauss–Seidel over contacts (M. Jean and J. J. Moreau, 1992)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import callback, jit
+from impinge.contact.coulomb.one import solve_one
+from impinge.contact.coulomb.problem import ISLAND, ISLAND_TIMES
+
+_SINGULAR = 1e-13  # added to W, against its trace, before it is inverted
+
+
+@jit
+def _invert(W: Any, out: Any) -> None:
+    """Write the inverse of W + ε, which is as good as that of W in a step that is repeated."""
+    e = _SINGULAR * (W[0, 0] + W[1, 1] + W[2, 2])
+    a, b, c, d, f, g = W[0, 0] + e, W[0, 1], W[0, 2], W[1, 1] + e, W[1, 2], W[2, 2] + e
+    A, B, C = d * g - f * f, c * f - b * g, b * f - c * d
+    k = 1.0 / (a * A + b * B + c * C)
+    out[0, 0], out[1, 1], out[2, 2] = A * k, (a * g - c * c) * k, (a * d - b * b) * k
+    out[0, 1] = out[1, 0] = B * k
+    out[0, 2] = out[2, 0] = C * k
+    out[1, 2] = out[2, 1] = (b * c - a * f) * k
+
+
+@jit
+def prepare(problem: Any, work: Any) -> None:
+    """Compute M⁻¹Jᵀ and W of all contacts; a contact of a block with itself becomes one of a single block."""
+    J, response, W, D = problem.J, problem.response, problem.W, problem.v.shape[1]
+    for c in range(problem.count[0]):
+        if problem.body[c, 0] == problem.body[c, 1]:
+            problem.body[c, 1] = -1
+            for r in range(3):
+                for j in range(D):
+                    J[c, r, j] += J[c, r, D + j]
+        for side in range(2):
+            b, at = problem.body[c, side], side * D
+            for r in range(3):
+                for i in range(D):
+                    total = 0.0
+                    if b >= 0:
+                        for j in range(problem.size[b]):
+                            total += problem.inverse[b, i, j] * J[c, r, at + j]
+                    else:
+                        J[c, r, at + i] = 0.0
+                    response[c, r, at + i] = total
+        for r in range(3):
+            for s in range(r + 1):
+                total = 0.0
+                for j in range(2 * D):
+                    total += J[c, r, j] * response[c, s, j]
+                W[c, r, s] = W[c, s, r] = total
+        trace = W[c, 0, 0] + W[c, 1, 1] + W[c, 2, 2]
+        moves = W[c, 0, 0] > _SINGULAR * trace
+        work.stiffness[c] = 3.0 / trace if moves else 0.0
+        if moves:
+            _invert(W[c], work.stick[c])
+        else:  # no impulse changes its gap
+            problem.miss[c] = 0.0
+            for r in range(3):
+                problem.impulse[c, r] = 0.0
+
+
+@jit
+def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
+    """Return the rates of a contact; a block of −1 has rows of zeros, so any velocity serves."""
+    J, D = problem.J, v.shape[1]
+    u0, u1, u2 = problem.bias[c, 0], problem.bias[c, 1], problem.bias[c, 2]
+    for side in range(2):
+        b, at = problem.body[c, side], side * D
+        if b >= 0:
+            for j in range(D):
+                w = v[b, j]
+                u0 += J[c, 0, at + j] * w
+                u1 += J[c, 1, at + j] * w
+                u2 += J[c, 2, at + j] * w
+    return u0, u1, u2
+
+
+@jit
+def _push_bodies(c: int, problem: Any, p0: float, p1: float, p2: float) -> None:
+    """Change the velocities of the blocks of a contact by an impulse."""
+    v, response, D = problem.v, problem.response, problem.v.shape[1]
+    for side in range(2):
+        b, at = problem.body[c, side], side * D
+        if b >= 0:
+            for j in range(D):
+                v[b, j] += response[c, 0, at + j] * p0 + response[c, 1, at + j] * p1 + response[c, 2, at + j] * p2
+
+
+@jit
+def _apply_all(problem: Any, work: Any, i: int) -> None:
+    """Compute the velocities of an island from its impulses afresh."""
+    for k in range(work.bodies[i], work.bodies[i + 1]):
+        b = work.order[k]
+        for j in range(problem.v.shape[1]):
+            problem.v[b, j] = problem.free[b, j]
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[k]
+        _push_bodies(c, problem, problem.impulse[c, 0], problem.impulse[c, 1], problem.impulse[c, 2])
+
+
+@jit
+def _miss_of(c: int, problem: Any) -> float:
+    """Return how far a contact is from its law, as a rate.
+
+    That is |min(u_n, W_nn p_n)| for the gap, and for the slips W_tt times the distance of p_t to p_t − u_t/W_tt
+    shortened to μ p_n.
+    """
+    W, p = problem.W[c], problem.impulse[c]
+    u0, u1, u2 = rates(c, problem, problem.v)
+    miss = abs(min(u0, W[0, 0] * p[0]))
+    stiffness = W[1, 1] + W[2, 2]
+    if stiffness > 0.0:
+        z1, z2, radius = p[1] - u1 / stiffness, p[2] - u2 / stiffness, problem.mu[c] * max(p[0], 0.0)
+        r = np.sqrt(z1 * z1 + z2 * z2)
+        factor = radius / r if r > radius else 1.0
+        miss = max(miss, stiffness * np.sqrt((z1 * factor - p[1]) ** 2 + (z2 * factor - p[2]) ** 2))
+    return miss
+
+
+@callback(ISLAND)
+def misses(problem: Any, work: Any, i: int) -> int:
+    """Compute the velocities of an island from its impulses, and write its misses and the largest of them."""
+    _apply_all(problem, work, i)
+    worst = 0.0
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[k]
+        problem.miss[c] = _miss_of(c, problem) if work.stiffness[c] > 0.0 else 0.0
+        if not problem.miss[c] <= worst:  # NaN too
+            worst = problem.miss[c]
+    work.residual[2] = worst
+    return 0
+
+
+@callback(ISLAND_TIMES)
+def sweep(problem: Any, work: Any, i: int, times: int) -> int:
+    """Solve each contact of an island for itself, in turn and back, a number of times."""
+    first, end, impulse = work.contacts[i], work.contacts[i + 1], problem.impulse
+    for turn in range(times):
+        for k in range(first, end):
+            c = work.who[k if turn % 2 == 0 else first + end - 1 - k]
+            if work.stiffness[c] == 0.0:
+                continue
+            u0, u1, u2 = rates(c, problem, problem.v)
+            o0, o1, o2 = impulse[c, 0], impulse[c, 1], impulse[c, 2]
+            if o0 == 0.0 and u0 >= 0.0:
+                continue
+            p0, p1, p2 = solve_one(problem.W[c], work.stick[c], problem.mu[c], o0, o1, o2, u0, u1, u2)
+            impulse[c, 0], impulse[c, 1], impulse[c, 2] = p0, p1, p2
+            _push_bodies(c, problem, p0 - o0, p1 - o1, p2 - o2)
+    work.counts[0] += times
+    return 0

@@ -1,0 +1,150 @@
+"""The contact points of any two shapes: machine code for each kind of pair, compiled when a scene has such a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import carray, types
+
+from impinge.compile import IntegerMatrix, callback, struct_type
+from impinge.compile.jit import Callback
+from impinge.geometry.capsule_mesh import capsule_mesh
+from impinge.geometry.capsule_pairs import capsule_box, capsule_capsule, capsule_half_space
+from impinge.geometry.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope, round_work
+from impinge.geometry.distance import (
+    sphere_box,
+    sphere_capsule,
+    sphere_cylinder,
+    sphere_half_space,
+    sphere_mesh,
+    sphere_sphere,
+)
+from impinge.geometry.half_space_pairs import cylinder_half_space, polytope_half_space
+from impinge.geometry.polytope_pairs import PolytopeWork, polytope_polytope, polytope_work
+from impinge.geometry.round_sets import RoundWork
+from impinge.geometry.table import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    HALF_SPACE,
+    MESH,
+    MOST_POINTS,
+    POINT_SIZE,
+    SPHERE,
+    Shapes,
+)
+
+
+class Collisions(NamedTuple):
+    """The code of each pair of kinds, lower kind first, or 0; and what it writes to on the way."""
+
+    code: IntegerMatrix
+    polytopes: PolytopeWork
+    rounds: RoundWork
+
+
+# (shapes, places (n, 3), axes (n, 3, 3), collisions, a, b, margin, out points (4, 8)) -> how many points
+_POINTER = types.CPointer(types.float64)
+_SIGNATURE = types.int64(
+    struct_type(Shapes),
+    _POINTER,
+    _POINTER,
+    struct_type(Collisions),
+    types.int64,
+    types.int64,
+    types.float64,
+    _POINTER,
+)
+
+
+def _named(name: str, function: Callable[..., Any]) -> Callback:
+    """Return a function as machine code under a name of its own, by which it is cached."""
+    function.__qualname__ = name
+    return callback(_SIGNATURE)(function)
+
+
+def _plain(pair: Callable[..., Any]) -> Callback:
+    """Adapt a pair of two shapes that are given by their sizes."""
+
+    def code(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
+        n = shapes.kind.size
+        x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+        return pair(shapes.size[a], x[a], R[a], shapes.size[b], x[b], R[b], margin, points)
+
+    return _named(pair.__name__, code)
+
+
+def _with_polytope(pair: Callable[..., Any], first: bool) -> Callback:
+    """Adapt a pair of which the first or the second shape is a polytope."""
+
+    def code(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
+        n, k = shapes.kind.size, shapes.polytope[a] if first else shapes.polytope[b]
+        x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+        return pair(shapes.size[a], x[a], R[a], shapes.size[b], x[b], R[b], margin, points, shapes.polytopes, k)
+
+    return _named(pair.__name__, code)
+
+
+def _with_cylinder(pair: Callable[..., Any]) -> Callback:
+    """Adapt a pair of a capsule or cylinder with a cylinder."""
+
+    def code(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
+        n, s, t = shapes.kind.size, shapes.size[a], shapes.size[b]
+        x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+        return pair(shapes.polytopes, s[0], s[1], x[a], R[a], t[0], t[1], x[b], R[b], margin, w.rounds, points)
+
+    return _named(pair.__name__, code)
+
+
+@callback(_SIGNATURE)
+def _cylinder_polytope(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
+    n, s, k = shapes.kind.size, shapes.size[a], shapes.polytope[b]
+    x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+    return cylinder_polytope(shapes.polytopes, s[0], s[1], x[a], R[a], k, x[b], R[b], margin, w.rounds, points)
+
+
+@callback(_SIGNATURE)
+def _polytopes(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
+    n, j, k = shapes.kind.size, shapes.polytope[a], shapes.polytope[b]
+    x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+    return polytope_polytope(shapes.polytopes, j, x[a], R[a], k, x[b], R[b], margin, w.polytopes, points)
+
+
+_ON_HALF_SPACE = _with_polytope(polytope_half_space, first=True)
+PAIRS = {
+    (SPHERE, SPHERE): _plain(sphere_sphere),
+    (SPHERE, CAPSULE): _plain(sphere_capsule),
+    (SPHERE, CYLINDER): _plain(sphere_cylinder),
+    (SPHERE, BOX): _plain(sphere_box),
+    (SPHERE, MESH): _with_polytope(sphere_mesh, first=False),
+    (SPHERE, HALF_SPACE): _plain(sphere_half_space),
+    (CAPSULE, CAPSULE): _plain(capsule_capsule),
+    (CAPSULE, CYLINDER): _with_cylinder(capsule_cylinder),
+    (CAPSULE, BOX): _plain(capsule_box),
+    (CAPSULE, MESH): _with_polytope(capsule_mesh, first=False),
+    (CAPSULE, HALF_SPACE): _plain(capsule_half_space),
+    (CYLINDER, CYLINDER): _with_cylinder(cylinder_cylinder),
+    (CYLINDER, BOX): _cylinder_polytope,
+    (CYLINDER, MESH): _cylinder_polytope,
+    (CYLINDER, HALF_SPACE): _plain(cylinder_half_space),
+    (BOX, BOX): _polytopes,
+    (BOX, MESH): _polytopes,
+    (BOX, HALF_SPACE): _ON_HALF_SPACE,
+    (MESH, MESH): _polytopes,
+    (MESH, HALF_SPACE): _ON_HALF_SPACE,
+}
+_ROUND = ((CAPSULE, CYLINDER), (CYLINDER, CYLINDER), (CYLINDER, BOX), (CYLINDER, MESH))
+_FLAT = ((BOX, BOX), (BOX, MESH), (MESH, MESH))
+
+
+def collisions(shapes: Shapes) -> Collisions:
+    """Return code and work space for the pairs that there can be among these shapes."""
+    many = [int((shapes.kind == kind).sum()) for kind in range(HALF_SPACE + 1)]
+    code = np.zeros((HALF_SPACE + 1, HALF_SPACE + 1), dtype=np.int64)
+    for (one, other), pair in PAIRS.items():
+        if many[one] and many[other] and (one != other or many[one] > 1):
+            code[one, other] = pair.address
+    flat, rounds = (any(code[pair] for pair in some) for some in (_FLAT, _ROUND))
+    return Collisions(code, polytope_work(shapes.polytopes, flat), round_work(shapes.polytopes, rounds))

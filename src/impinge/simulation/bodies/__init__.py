@@ -1,0 +1,1 @@
+"""Time stepping of scenes: rigid bodies, robots, and all contacts of a step solved together."""

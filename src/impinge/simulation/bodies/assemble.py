@@ -1,0 +1,186 @@
+"""From the raw log of a scene's run to a result with names, units, contacts and a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.model import WORKS
+from impinge.scene.scene import Scene
+from impinge.scene.world import Layout
+from impinge.simulation.bodies.contacts import ContactTable
+from impinge.simulation.bodies.log import CONTACTS, ROWS, SceneLog
+from impinge.simulation.bodies.stage import (
+    CORRECTIONS,
+    CREATED,
+    DEEPEST,
+    LEAST_FORCE,
+    LIFTED,
+    MOST_FORCE,
+    NEWTON,
+    PRODUCT,
+    REPEATS,
+    RESIDUAL,
+    STEPS,
+    SWEEPS,
+    Stage,
+)
+from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.simulation.result import Event, Result
+
+FloatArray = NDArray[np.float64]
+
+ALL = "all"  # what the certificate calls the contacts of a scene, taken together
+_MODES = ("Free", "Contact")
+
+
+@dataclass(frozen=True)
+class SolverReport:
+    """What the contacts took.
+
+    Attributes:
+        residual: worst miss of a contact's law that was accepted, m/s.
+        created: largest energy that impulses gave in any step (a rounding error, or a wrong solver), J.
+        lifted: potential energy given by moving bodies apart that had sunk in, J.
+        sweeps, newton: iterations in all.
+        corrections: steps in which bodies were moved apart.
+        repeats: steps repeated because a body went farther than contacts had been looked for.
+    """
+
+    residual: float
+    created: float
+    lifted: float
+    sweeps: int
+    newton: int
+    corrections: int
+    repeats: int
+
+
+@dataclass(frozen=True)
+class SceneResult(Result):
+    """A result of a scene: signals of its bodies, and all contacts as a table.
+
+    For a body ``b``: position of its axes ``b_x``, ``b_y``, ``b_z``, quaternion ``b_qw`` … ``b_qz``, velocity of its
+    center of mass ``b_x_dot`` …, angular velocity about its own axes ``b_wx`` …; for a grip on it ``grip_b_fx`` …
+    ``grip_b_mz``, the wrench on the body along the holder's axes. Robots have their own signals.
+    Events are those of pairs of parts, as the recorded rows show them.
+    """
+
+    contacts: ContactTable
+    solver: SolverReport
+
+
+def _signals(scene: Scene, layout: Layout) -> list[tuple[str, str, str]]:
+    """Name every column of the log after the time: name, unit, kind."""
+    named = [(name, unit, "coordinate") for name, unit in layout.coordinates]
+    named += [(name, unit, "velocity") for name, unit in layout.velocities]
+    named += [(x.name, x.unit, "input") for x in scene.inputs]
+    named += [("energy_kinetic", "J", "energy"), ("energy_potential", "J", "energy")]
+    named += [("work_contacts", "J", "work"), ("work_applied", "J", "work"), ("energy_lifted", "J", "work")]
+    named += [("deepest_penetration", "m", "gap")]
+    for grip in scene.grips:
+        named += [(f"grip_{grip.body}_f{x}", "N", "force") for x in "xyz"]
+        named += [(f"grip_{grip.body}_m{x}", "N·m", "force") for x in "xyz"]
+    return named
+
+
+def _table(layout: Layout, log: SceneLog, t: FloatArray) -> ContactTable:
+    found = log.contacts[: log.used[CONTACTS]]
+    row = found[:, 0].astype(np.int64)
+    frame = layout.world.shapes.frame
+    return ContactTable(
+        parts=layout.frames,
+        row=row,
+        t=t[row],
+        first=frame[found[:, 1].astype(np.int64)],
+        second=frame[found[:, 2].astype(np.int64)],
+        gap=found[:, 3].copy(),
+        normal=found[:, 4:7].copy(),
+        place=found[:, 7:10].copy(),
+        force=found[:, 10:13].copy(),
+    )
+
+
+def _events(contacts: ContactTable, t: FloatArray) -> tuple[Event, ...]:
+    """Return when pairs of parts begin and cease to push each other, from row to row."""
+    n = len(contacts.parts)
+    keys = contacts.first * n + contacts.second
+    by_row = np.searchsorted(contacts.row, np.arange(t.size + 1))
+    events, before = [], set[int]()
+    normal = contacts.normal_force
+    impulse: dict[int, float] = {}
+    for row in range(t.size):
+        inside = slice(by_row[row], by_row[row + 1])
+        now = set(keys[inside].tolist())
+        length = float(t[row] - t[row - 1]) if row else 0.0
+        for key, force in zip(keys[inside].tolist(), normal[inside].tolist(), strict=True):
+            impulse[key] = impulse.get(key, 0.0) + force * length
+        for key in sorted(now ^ before):
+            name = f"{contacts.parts[key // n]}_{contacts.parts[key % n]}"
+            modes = _MODES if key in now else _MODES[::-1]
+            given = impulse.pop(key, 0.0) if key in before else 0.0
+            events.append(Event(float(t[row]), name, *modes, given, max(row - 1, 0)))
+        before = now
+    return tuple(events)
+
+
+def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: str) -> SceneResult:
+    """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
+    rows = log.rows[: log.used[ROWS]].copy()
+    t, nq = rows[:, 0].copy(), layout.q.size
+    rows[:, 1 : 1 + nq] = layout.shown(rows[:, 1 : 1 + nq])
+    named = _signals(scene, layout)
+    signals = {name: rows[:, 1 + k] for k, (name, _, _) in enumerate(named)}
+    contacts, tally, counts = _table(layout, log, t), stage.tally, stage.counts
+    steady = contacts.t >= t[-1] - STEADY_SHARE * (t[-1] - t[0])
+    gaps, forces = contacts.gap[steady], contacts.normal_force[steady]
+    least = float(tally[LEAST_FORCE])
+    all_contacts = ContactCertificate(
+        deepest_penetration=float(tally[DEEPEST]),
+        steady_penetration=max(0.0, -float(gaps.min())) if gaps.size else None,
+        smallest_force=least if np.isfinite(least) else None,
+        largest_force=float(tally[MOST_FORCE]) if np.isfinite(least) else None,
+        complementarity=float(tally[PRODUCT]),
+        steady_complementarity=float(np.abs(gaps * forces).max(initial=0.0)),
+    )
+    energy = signals["energy_kinetic"] + signals["energy_potential"]
+    work = dict.fromkeys(WORKS, 0.0)
+    work |= {"contacts": float(signals["work_contacts"][-1]), "applied": float(signals["work_applied"][-1])}
+    events = _events(contacts, t)
+    pairs = dict.fromkeys((event.contact for event in events), _MODES)
+    return SceneResult(
+        model=scene.name,
+        t=t,
+        signals=signals,
+        units={name: unit for name, unit, _ in named},
+        kinds={name: kind for name, _, kind in named},
+        modes=pairs,
+        closed=dict.fromkeys(pairs, (False, True)),
+        events=events,
+        steps=cast(FloatArray, np.zeros((0, 2))),
+        certificate=Certificate(
+            constraint_drift=0.0,
+            contacts={ALL: all_contacts},
+            energy=energy_balance(float(energy[0]), float(energy[-1]), work),
+            steps=int(counts[STEPS]),
+            rejected=int(counts[REPEATS]),
+            evaluations=int(counts[STEPS]),
+            events=len(events),
+        ),
+        tolerance=0.0,
+        ok=not reason,
+        reason=reason,
+        contacts=contacts,
+        solver=SolverReport(
+            residual=float(tally[RESIDUAL]),
+            created=float(tally[CREATED]),
+            lifted=float(tally[LIFTED]),
+            sweeps=int(counts[SWEEPS]),
+            newton=int(counts[NEWTON]),
+            corrections=int(counts[CORRECTIONS]),
+            repeats=int(counts[REPEATS]),
+        ),
+    )

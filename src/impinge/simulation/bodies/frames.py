@@ -1,0 +1,79 @@
+"""Where everything is: frames from coordinates, paths and links; shapes from their frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impinge.compile import call, jit
+from impinge.geometry.rotation import matrix_of, turn
+from impinge.scene.world import FREE, PATH
+
+
+@jit
+def rotate(R: Any, x: Any, out: Any) -> None:
+    """Write R x."""
+    for i in range(3):
+        out[i] = R[i, 0] * x[0] + R[i, 1] * x[1] + R[i, 2] * x[2]
+
+
+@jit
+def _free(world: Any, s: Any, f: int) -> None:
+    frames, place, speed = s.frames, world.place[f], world.speed[f]
+    matrix_of(s.q[place + 3 : place + 7], frames.axes[f])
+    for i in range(3):
+        frames.at[f, i] = s.q[place + i]
+        frames.velocity[f, i] = s.v[speed + i]
+    rotate(frames.axes[f], s.v[speed + 3 : speed + 6], frames.spin[f])
+
+
+@jit
+def _follow(world: Any, s: Any, t: float) -> None:
+    frames = s.frames
+    call(world.paths, (t, s.u, frames.paths))
+    for k in range(world.followers.size):
+        f, first = world.followers[k], PATH * k
+        for i in range(3):
+            frames.at[f, i] = frames.paths[first + i]
+            for j in range(3):
+                frames.axes[f, i, j] = frames.paths[first + 3 + 3 * j + i]
+            frames.velocity[f, i] = frames.paths[first + 12 + i]
+            frames.spin[f, i] = frames.paths[first + 15 + i]
+            frames.bias[f, i] = frames.paths[first + 18 + i]
+            frames.bias[f, 3 + i] = frames.paths[first + 21 + i]
+
+
+@jit
+def set_frames(world: Any, s: Any, t: float) -> None:
+    """Write poses and velocities of the frames that follow paths and of those that are free."""
+    if world.paths != 0:
+        _follow(world, s, t)
+    for f in range(world.kind.size):
+        if world.kind[f] == FREE:
+            _free(world, s, f)
+
+
+@jit
+def set_shapes(world: Any, s: Any) -> None:
+    """Write the poses of all shapes from those of their frames."""
+    frames, shapes = s.frames, world.shapes
+    for k in range(shapes.kind.size):
+        f = shapes.frame[k]
+        R = frames.axes[f]
+        for i in range(3):
+            x = frames.at[f, i]
+            for j in range(3):
+                x += R[i, j] * shapes.at[k, j]
+                total = 0.0
+                for m in range(3):
+                    total += R[i, m] * shapes.axes[k, m, j]
+                frames.shape_axes[k, i, j] = total
+            frames.shape_at[k, i] = x
+
+
+@jit
+def move(world: Any, s: Any, f: int, motion: Any, h: float) -> None:
+    """Move a free frame along a motion of its block for a time: q ← q + h N(q) v, by the exact turn."""
+    place = world.place[f]
+    for i in range(3):
+        s.q[place + i] += h * motion[i]
+    turn(s.q[place + 3 : place + 7], h * motion[3], h * motion[4], h * motion[5])

@@ -1,0 +1,87 @@
+"""Writing down what happened: rows of the state, and a row for each contact that pushes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from impinge.compile import Integers, Matrix, jit
+from impinge.geometry.table import GAP, NORMAL, PLACE
+from impinge.simulation.bodies.stage import DEEPEST, GRIPPED, LAST, LENGTH, LIFTED, ROW_TIME, WORK
+
+# Numbers of a row beside time, state and inputs: kinetic and potential energy, work of contacts and grips, energy
+# lifted by corrections, deepest penetration so far. Then six for each grip.
+EXTRAS = 6
+# Columns of a contact: row, the two shapes, gap, normal, place, force along the normal, force on the first (world).
+CONTACT = 13
+ROWS, CONTACTS = 0, 1
+
+
+class SceneLog(NamedTuple):
+    """Growing records."""
+
+    rows: Matrix
+    contacts: Matrix
+    used: Integers
+
+
+@jit
+def energies(world: Any, s: Any, out: Any) -> None:
+    """Write kinetic and potential energy of the free bodies."""
+    out[0], out[1] = 0.0, 0.0
+    for f in range(world.kind.size):
+        if world.place[f] >= 0:
+            v, x = s.v[world.speed[f] : world.speed[f] + 6], s.q[world.place[f] : world.place[f] + 3]
+            for i in range(3):
+                out[0] += 0.5 * world.mass[f] * v[i] * v[i]
+                out[1] -= world.mass[f] * world.gravity[i] * x[i]
+                for j in range(3):
+                    out[0] += 0.5 * v[3 + i] * world.tensor[f, i, j] * v[3 + j]
+
+
+@jit
+def _add_contact(s: Any, log: Any, c: int) -> None:
+    last, row = s.last, log.contacts[log.used[CONTACTS]]
+    row[0] = log.used[ROWS]
+    row[1], row[2] = last.shapes[c, 0], last.shapes[c, 1]
+    row[3] = last.point[c, GAP]
+    for i in range(3):
+        row[4 + i] = last.point[c, NORMAL + i]
+        row[7 + i] = last.point[c, PLACE + i]
+        row[10 + i] = 0.0
+        for r in range(3):
+            row[10 + i] += last.axes[c, r, i] * last.impulse[c, r] / s.time[LENGTH]
+    log.used[CONTACTS] += 1
+
+
+@jit
+def add_row(world: Any, s: Any, log: Any, t: float) -> bool:
+    """Record this instant, once; return False if there is no room."""
+    if t <= s.time[ROW_TIME]:
+        return True
+    if log.used[ROWS] >= log.rows.shape[0] or log.used[CONTACTS] + s.used[LAST] > log.contacts.shape[0]:
+        return False
+    row = log.rows[log.used[ROWS]]
+    row[0] = t
+    k = 1
+    for i in range(s.q.size):
+        row[k + i] = s.q[i]
+    k += s.q.size
+    for i in range(s.v.size):
+        row[k + i] = s.v[i]
+    k += s.v.size
+    for i in range(s.u.size):
+        row[k + i] = s.u[i]
+    k += s.u.size
+    energies(world, s, row[k:])
+    row[k + 2], row[k + 3], row[k + 4] = s.tally[WORK], s.tally[GRIPPED], s.tally[LIFTED]
+    row[k + 5] = s.tally[DEEPEST]
+    k += EXTRAS
+    for g in range(s.grip.shape[0]):
+        for m in range(6):
+            row[k + 6 * g + m] = s.grip[g, m]
+    for c in range(s.used[LAST]):
+        if s.last.impulse[c, 0] > 0.0:
+            _add_contact(s, log, c)
+    log.used[ROWS] += 1
+    s.time[ROW_TIME] = t
+    return True

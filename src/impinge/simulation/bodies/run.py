@@ -1,0 +1,223 @@
+"""A run of a scene by time stepping: check it, step it, hand over the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.compile import Struct
+from impinge.contact.coulomb.problem import enlarge
+from impinge.contact.coulomb.solve import solve
+from impinge.contact.laws.complementarity import SCHEMES, Complementarity
+from impinge.errors import InputError, StartError, unknown_name
+from impinge.geometry.table import GAP
+from impinge.model import finite
+from impinge.scene.scene import Scene
+from impinge.scene.world import Layout, layout_of
+from impinge.simulation.bodies.assemble import SceneResult, assemble
+from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
+from impinge.simulation.bodies.log import CONTACT, CONTACTS, EXTRAS, ROWS, SceneLog
+from impinge.simulation.bodies.push import push
+from impinge.simulation.bodies.robots import move_robots, place_robots
+from impinge.simulation.bodies.stage import (
+    NOW,
+    REST,
+    ROOM,
+    TIME,
+    Rules,
+    sized,
+    stage_of,
+)
+from impinge.simulation.bodies.start import find_start, prepare_start, record_now
+from impinge.simulation.bodies.step import NO_ROOM, hold
+from impinge.simulation.bodies.touch import look_around
+from impinge.simulation.check import START_TOLERANCE
+from impinge.simulation.clock import Controller
+from impinge.simulation.conduct import BUDGET, Run
+from impinge.simulation.instant import NOT_FINITE, UNSOLVED
+
+FloatArray = NDArray[np.float64]
+
+_DEFAULT_SAMPLES = 500
+_OVERLAP = START_TOLERANCE  # depth at the start that is none, m
+_NAMED = 5  # contacts in a message
+
+
+class SceneRun(Run):
+    """One run of a scene in progress."""
+
+    def __init__(
+        self, scene: Scene, layout: Layout, rules: Rules, u: FloatArray, progress: Callable[[float], None] | None
+    ) -> None:
+        names = [name for name, _ in (*layout.coordinates, *layout.velocities)]
+        grips = [f"grip_{grip.body}_{x}" for grip in scene.grips for x in ("fx", "fy", "fz", "mx", "my", "mz")]
+        super().__init__(scene, [*names, *grips], progress)
+        self.scene, self.layout = scene, layout
+        self.stage = stage_of(layout, rules, u.size)
+        self.u, self.command = self.stage.u, self.stage.command
+        self.u[:] = u
+        width = 1 + layout.q.size + layout.v.size + u.size + EXTRAS + 6 * len(scene.grips)
+        self.log = SceneLog(np.zeros((1024, width)), np.zeros((4096, CONTACT)), np.zeros(2, dtype=np.int64))
+        self._pack()
+
+    def _pack(self) -> None:
+        self.packed, self.packed_log = Struct(self.stage), Struct(self.log)
+
+    def _enlarge(self, contacts: int, pairs: int) -> None:
+        """Make room for more contacts; what the last step left is kept."""
+        old, parts = self.stage, sized(self.layout, contacts, pairs)
+        for name in ("now", "last"):
+            for new, array in zip(parts[name], getattr(old, name), strict=True):
+                new[: len(array)] = array
+        parts["problem"].mass[:], parts["problem"].inverse[:] = old.problem.mass, old.problem.inverse
+        self.stage = old._replace(**parts)
+        self._pack()
+
+    def settle_room(self, act: Callable[[], int]) -> int:
+        """Do something that may need more room for contacts until it has it."""
+        while (status := act()) == NO_ROOM:
+            if self.stage.used[ROOM] == 0:  # it is the solver that needs it
+                self.stage = self.stage._replace(work=enlarge(self.stage.work))
+                self._pack()
+                continue
+            asked, contacts, pairs = int(self.stage.used[ROOM]), len(self.stage.now.point), len(self.stage.pairs)
+            self._enlarge(max(2 * contacts, asked), max(2 * pairs, asked))
+        return status
+
+    @property
+    def time(self) -> float:
+        """How far it is, s."""
+        return float(self.stage.time[TIME])
+
+    def start(self) -> None:
+        """Find the contacts of the start; raise what is wrong with it."""
+        prepare_start(self.packed)
+        if self.scene.grips:
+            rest_grips(self.packed.address, 0.0)
+        self.settle_room(lambda: int(find_start(self.packed)))
+        count, now = int(self.stage.used[NOW]), self.stage.now
+        gaps = now.point[:count, GAP]
+        if count and gaps.min() < -_OVERLAP:
+            worst = int(np.argmin(gaps))
+            one, other = (self.layout.frames[int(f)] for f in now.frames[worst])
+            raise StartError(
+                f"scene '{self.scene.name}'",
+                "parts that do not overlap at the start",
+                f"'{one}' and '{other}' overlapping by {-gaps[worst]:.3g} m",
+                "Move one of them, or let them pass with ignore(...).",
+            )
+
+    def look(self) -> None:
+        """Let ``seen`` be what sensors see of the start."""
+        s = self.stage
+        self.seen = np.concatenate([self.layout.shown(s.q), s.v, s.grip.ravel()])
+
+    def begin(self, end: float) -> str:
+        """Prepare the start."""
+        return ""
+
+    def hold(self, stop: float) -> int:
+        """Go on until a time, at most `BUDGET` steps."""
+        self.u[:] = self.command
+        self.stage.counts[REST] = 0
+        status = self.settle_room(lambda: hold(self.packed.address, self.packed_log.address, stop, BUDGET))
+        self.look()
+        return status
+
+    def record(self) -> None:
+        """Record this instant if it is not recorded yet."""
+        while not record_now(self.packed, self.packed_log):
+            self.grow()
+
+    def grow(self) -> int:
+        """Make room in the log; return the bytes of its largest table."""
+        full = max(self.log.rows.nbytes, self.log.contacts.nbytes)
+        used, changes = self.log.used, {}
+        room = int(self.stage.used[1]) + 1
+        for k, name in ((ROWS, "rows"), (CONTACTS, "contacts")):
+            table = getattr(self.log, name)
+            if used[k] + room > len(table):
+                changes[name] = np.concatenate([table, np.zeros((max(len(table), room), table.shape[1]))])
+        self.log = self.log._replace(**changes)
+        self._pack()
+        return full
+
+    def failure(self, status: int) -> str:
+        """Say why the loop came back with a status that is no success."""
+        s = self.stage
+        if status == NOT_FINITE:
+            return f"at t = {self.time:g} s the motion stopped being finite: check the scene near this state"
+        assert status == UNSOLVED
+        count = int(s.used[NOW])
+        worst = np.argsort(-s.problem.miss[:count])[:_NAMED]
+        named = [" and ".join(self.layout.frames[int(f)] for f in s.now.frames[c]) for c in worst]
+        return (
+            f"at t = {self.time:g} s the impulses of {count} contacts were not found: the worst miss their law by "
+            f"{float(s.problem.miss[worst[0]]):.2g} m/s, between {', '.join(dict.fromkeys(named))}; "
+            "make the step shorter, or ask for a larger tolerance"
+        )
+
+
+def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
+    """Return how a scene is stepped under a law; what it does not need is not compiled."""
+    return Rules(
+        step=float(law.step),
+        restitution=float(law.restitution),
+        tolerance=float(law.tolerance),
+        sample=spacing,
+        solve=solve.address,
+        look_around=look_around.address,
+        push=push.address,
+        place_robots=place_robots.address if scene.robots else 0,
+        move_robots=move_robots.address if scene.robots else 0,
+        hold_bodies=hold_bodies.address if scene.grips else 0,
+        note_grips=note_grips.address if scene.grips else 0,
+    )
+
+
+def _start_state(layout: Layout, changes: Mapping[str, float], who: str) -> tuple[FloatArray, FloatArray]:
+    """Return coordinates and velocities at the start, with changes by signal name."""
+    q, v = layout.q.copy(), layout.v.copy()
+    places = {name: (q, k) for k, (name, _) in enumerate(layout.coordinates)}
+    places |= {name: (v, k) for k, (name, _) in enumerate(layout.velocities)}
+    shown = layout.shown(q)
+    for name, value in changes.items():
+        if name not in places:
+            raise unknown_name(who, "start value", name, places)
+        array, k = places[name]
+        (shown if array is q else v)[k] = finite(f"start value '{name}' of {who}", value)
+    return layout.hidden(shown), v
+
+
+def simulate_scene(
+    scene: Scene,
+    law: Any,
+    until: float,
+    start: Mapping[str, float],
+    inputs: Mapping[str, float],
+    controllers: Sequence[Controller],
+    sample: float | None,
+    progress: Callable[[float], None] | None,
+) -> SceneResult:
+    """Simulate a scene in time steps; see `impinge.simulate`."""
+    who = f"simulation of scene '{scene.name}'"
+    if not isinstance(law, Complementarity) or law.scheme != SCHEMES[0]:
+        remedy = "Give e.g. Complementarity(step=1e-3)."
+        raise InputError(who, "the law Complementarity, semi-implicit", repr(law), remedy)
+    spacing = max(float(law.step), until / _DEFAULT_SAMPLES) if sample is None else sample
+    layout = layout_of(scene)
+    q, v = _start_state(layout, start, who)
+    u = np.array([x.value for x in scene.inputs])
+    for name, value in inputs.items():
+        if name not in scene.input_places:
+            raise unknown_name(who, "input", name, scene.input_places)
+        u[scene.input_places[name]] = finite(f"input '{name}' of {who}", value)
+    rules = rules_of(scene, law, spacing)
+    run = SceneRun(scene, layout, rules, u, progress)
+    run.stage.q[:], run.stage.v[:] = q, v
+    run.start()
+    reason = run.through(until, list(controllers))
+    return assemble(scene, layout, run.stage, run.log, reason)

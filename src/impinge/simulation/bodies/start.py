@@ -1,0 +1,47 @@
+"""The start of a run: frames that never move, resting grips, and the contacts that are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impinge.compile import ask, jit
+from impinge.scene.world import FREE
+from impinge.simulation.bodies.frames import set_frames, set_shapes
+from impinge.simulation.bodies.log import add_row
+from impinge.simulation.bodies.smooth import plain_inertia
+from impinge.simulation.bodies.stage import TIME
+from impinge.simulation.bodies.step import NO_ROOM
+from impinge.simulation.bodies.touch import set_reach
+from impinge.simulation.instant import DONE
+
+
+@jit
+def prepare_start(s: Any) -> None:
+    """Write what stays as it is: standing frames, inertias, sizes, and the grips at rest."""
+    world, frames = s.world, s.frames
+    for f in range(world.kind.size):
+        for i in range(3):
+            frames.at[f, i] = world.at[f, i]
+            for j in range(3):
+                frames.axes[f, i, j] = world.axes[f, i, j]
+        if world.kind[f] == FREE:
+            plain_inertia(world, s, f)
+    set_frames(world, s, 0.0)
+
+
+@jit
+def find_start(s: Any) -> int:
+    """Find the contacts of the start."""
+    world = s.world
+    set_frames(world, s, s.time[TIME])
+    if s.rules.place_robots != 0:
+        ask(s.rules.place_robots, (s, 0.0))
+    set_shapes(world, s)
+    set_reach(world, s, 0.0)
+    return DONE if ask(s.rules.look_around, (s, 0.0)) != 0 else NO_ROOM
+
+
+@jit
+def record_now(s: Any, log: Any) -> bool:
+    """Record this instant if it is not recorded yet; return False if there is no room."""
+    return add_row(s.world, s, log, s.time[TIME])

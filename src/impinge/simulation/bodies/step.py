@@ -1,0 +1,211 @@
+"""One time step of a scene, and the loop over steps.
+
+    frames and contacts where the step begins; bodies that sank in are moved apart
+    v⁻ ← smooth forces;  p ← impulses of all contacts;  v⁺ = v⁻ + M⁻¹Jᵀp;  q⁺ = q moved along v⁺ for h
+
+What touches, and is slower than the tolerance of the impulses resolves, rests.
+A step that changes nothing at all is the last that is computed,
+as long as nothing else changes: every further one would be the same.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from numba import types
+
+from impinge.compile import ask, callback, jit, struct_type
+from impinge.contact.coulomb.newton import ACCEPTED
+from impinge.contact.coulomb.solve import NO_ROOM as NO_ROOM_TO_SOLVE
+from impinge.contact.coulomb.solve import SOLVED
+from impinge.geometry.table import GAP
+from impinge.simulation.bodies.frames import move, set_frames, set_shapes
+from impinge.simulation.bodies.log import SceneLog, add_row
+from impinge.simulation.bodies.push import scale_of, work_of
+from impinge.simulation.bodies.smooth import smooth_velocities
+from impinge.simulation.bodies.stage import (
+    CREATED,
+    DEEPEST,
+    LEAST_FORCE,
+    LENGTH,
+    MOST_FORCE,
+    NEWTON,
+    NOW,
+    PRODUCT,
+    REPEATS,
+    RESIDUAL,
+    REST,
+    ROOM,
+    SAMPLES,
+    SLOTS,
+    STEPS,
+    SWEEPS,
+    TIME,
+    WORK,
+    Stage,
+)
+from impinge.simulation.bodies.touch import deepest, keep, set_reach
+from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
+
+NO_ROOM = 10  # for contacts
+
+_REPEATS = 5  # of a step whose bodies went farther than was looked
+_STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
+_EXACT = 1e-9  # a difference that is rounding
+_REST, _FINEST = 10.0, 1e-10  # what touches and is slower than so many tolerances rests; no tolerance counts for more
+
+
+@jit
+def _accepted(s: Any) -> float:
+    """Return the miss, over the scale of the rates, up to which a step that was not solved is used all the same."""
+    return max(10.0 * sqrt(s.rules.tolerance), ACCEPTED)
+
+
+@jit
+def _outran(world: Any, s: Any, h: float) -> bool:
+    """Tell whether a body will move farther than contacts were looked for; then look that far."""
+    far = False
+    for f in range(world.kind.size):
+        if world.place[f] >= 0:
+            v = s.problem.v[world.block[f]]
+            speed = (v[0] ** 2 + v[1] ** 2 + v[2] ** 2) ** 0.5
+            speed += world.radius[f] * (v[3] ** 2 + v[4] ** 2 + v[5] ** 2) ** 0.5
+            if h * speed > s.reach[f]:
+                s.reach[f] = 2.0 * h * speed
+                far = True
+    return far
+
+
+@jit
+def _note(s: Any, h: float) -> None:
+    """Keep the extremes of the step for the certificate."""
+    problem, tally = s.problem, s.tally
+    for c in range(s.used[NOW]):
+        gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / h
+        if force > 0.0:
+            for side in range(2):
+                if problem.body[c, side] >= 0:
+                    s.touched[problem.body[c, side]] = s.counts[STEPS]
+            tally[LEAST_FORCE] = min(tally[LEAST_FORCE], force)
+            tally[MOST_FORCE] = max(tally[MOST_FORCE], force)
+            tally[PRODUCT] = max(tally[PRODUCT], abs(gap * force))
+    tally[DEEPEST] = max(tally[DEEPEST], -deepest(s))
+    tally[WORK] += work_of(s, s.before)
+    tally[CREATED] = max(tally[CREATED], work_of(s, problem.free))
+    tally[RESIDUAL] = max(tally[RESIDUAL], s.work.residual[0])
+    s.counts[SWEEPS] += s.work.counts[0]
+    s.counts[NEWTON] += s.work.counts[1]
+
+
+@jit
+def _advance(world: Any, s: Any, h: float) -> bool:
+    """Move everything along v⁺; return whether nothing changed at all."""
+    still, slow = True, _REST * scale_of(s, h) * min(s.rules.tolerance, _FINEST)
+    for f in range(world.kind.size):
+        if world.place[f] < 0:
+            continue
+        b, speed = world.block[f], world.speed[f]
+        v = s.problem.v[b]
+        quiet = s.touched[b] == s.counts[STEPS]
+        for i in range(3):
+            quiet &= abs(v[i]) < slow and abs(v[3 + i]) * world.radius[f] < slow
+        for i in range(6):
+            value = 0.0 if quiet else v[i]
+            still &= value == 0.0 and s.v[speed + i] == 0.0
+            s.v[speed + i] = value
+        if not quiet:
+            move(world, s, f, v, h)
+    return still
+
+
+@jit
+def _same_impulses(s: Any) -> bool:
+    """Tell whether contacts and impulses are those of the last step, to the last bit."""
+    if s.used[0] != s.used[1]:
+        return False
+    for c in range(s.used[NOW]):
+        for r in range(3):
+            if s.problem.impulse[c, r] != s.last.impulse[c, r]:
+                return False
+    return True
+
+
+@jit
+def take_step(world: Any, s: Any, t: float, h: float) -> int:
+    """Take one step; the stage's state is that at its end if the status is DONE, else still that at its start."""
+    set_frames(world, s, t)
+    if s.rules.place_robots != 0:
+        ask(s.rules.place_robots, (s, h))
+    set_shapes(world, s)
+    set_reach(world, s, h)
+    problem = s.problem
+    for f in range(world.kind.size):
+        if world.place[f] >= 0:
+            for i in range(6):
+                s.before[world.block[f], i] = s.v[world.speed[f] + i]
+    smooth_velocities(world, s, h)
+    if s.rules.hold_bodies != 0:
+        ask(s.rules.hold_bodies, (s, h))
+    for _ in range(_REPEATS):
+        if ask(s.rules.look_around, (s, h)) == 0:
+            return NO_ROOM
+        status = ask(s.rules.push, (s, h))
+        if status == NO_ROOM_TO_SOLVE:
+            s.used[ROOM] = 0
+            return NO_ROOM
+        if status != SOLVED and not s.work.residual[0] <= _accepted(s) * s.work.residual[1]:
+            return UNSOLVED
+        if not _outran(world, s, h):
+            break
+        s.counts[REPEATS] += 1
+    for b in range(problem.v.shape[0]):
+        for j in range(problem.v.shape[1]):
+            if not abs(problem.v[b, j]) < 1e100:
+                return NOT_FINITE
+    _note(s, h)
+    if s.rules.note_grips != 0:
+        ask(s.rules.note_grips, (s, h))
+    same = _same_impulses(s)
+    keep(s)
+    still = _advance(world, s, h)
+    if s.rules.move_robots != 0:
+        ask(s.rules.move_robots, (s, h))
+    s.time[LENGTH] = h
+    s.counts[STEPS] += 1
+    s.counts[REST] = 1 if still and same and world.paths == 0 and world.kernels.size == 0 else 0
+    return DONE
+
+
+_HOLD = types.int64(struct_type(Stage), struct_type(SceneLog), types.float64, types.int64)
+
+
+@callback(_HOLD)
+def hold(s: Any, log: Any, stop: float, budget: int) -> int:
+    """Step until a time; DONE, or why not."""
+    world, step = s.world, s.rules.step
+    for _ in range(budget):
+        t = s.time[TIME]
+        if t >= stop:
+            return DONE
+        if t >= s.counts[SAMPLES] * s.rules.sample - _EXACT * step:
+            if not add_row(world, s, log, t):
+                return FULL
+            while t >= s.counts[SAMPLES] * s.rules.sample - _EXACT * step:
+                s.counts[SAMPLES] += 1
+        while (s.counts[SLOTS] + 1) * step <= t + _STRETCH * step:
+            s.counts[SLOTS] += 1
+        end = (s.counts[SLOTS] + 1) * step
+        if end > stop - _STRETCH * step:
+            end = stop
+        h = end - t
+        if abs(h - step) < _EXACT * step:
+            h = step
+        if s.counts[REST] == 0:
+            status = take_step(world, s, t, h)
+            if status != DONE:
+                return status
+        else:
+            s.counts[STEPS] += 1
+        s.time[TIME] = end
+    return PAUSED

@@ -1,0 +1,231 @@
+"""Who may touch within a step, and what velocities do to the gaps.
+
+A pair of shapes is near if the two could meet within the step at their speeds, with some room to spare. Each of its
+contact points has a normal n from the second shape to the first and two tangents; their rates are
+
+    u = (v_a + ω_a × r_a) − (v_b + ω_b × r_b)   along n, t₁, t₂,
+
+linear in the velocities of what can be pushed (J), plus what moves on its own (bias).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from numba import types
+
+from impinge.compile import ask, callback, jit, struct_type
+from impinge.geometry.broad import bounds, near_pairs
+from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
+from impinge.scene.world import FREE, LINKED
+from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, Stage
+
+# Beside its own speed, room for what pushes within the step can do: as a share of it, in m, and of the radius.
+_SPARE, _LEAST, _SHARE = 1.5, 1e-6, 0.01
+
+
+@jit
+def set_reach(world: Any, s: Any, h: float) -> None:
+    """Write how far each frame's shapes may move within a step at their speeds."""
+    frames = s.frames
+    fall = h * sqrt(world.gravity[0] ** 2 + world.gravity[1] ** 2 + world.gravity[2] ** 2)
+    for f in range(world.kind.size):
+        v, w = frames.velocity[f], frames.spin[f]
+        speed = sqrt(v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
+        spin = sqrt(w[0] ** 2 + w[1] ** 2 + w[2] ** 2)
+        if spin > 0.0:
+            speed += spin * world.radius[f]
+        s.reach[f] = _SPARE * h * speed + _LEAST
+        if world.block[f] >= 0:
+            s.reach[f] += _SPARE * h * fall + _SHARE * world.radius[f]
+
+
+@jit
+def _rub(world: Any, a: int, b: int, fa: int, fb: int) -> float:
+    """Return the coefficient of friction of two shapes."""
+    key = min(fa, fb) * world.kind.size + max(fa, fb)
+    low, high = 0, world.rubbing.size
+    while low < high:
+        middle = (low + high) // 2
+        if world.rubbing[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < world.rubbing.size and world.rubbing[low] == key:
+        return world.coefficient[low]
+    return min(world.shapes.friction[a], world.shapes.friction[b])
+
+
+@jit
+def tangents(axes: Any) -> None:
+    """Write two tangents below a normal."""
+    x, y, z = axes[0, 0], axes[0, 1], axes[0, 2]
+    if abs(x) <= abs(y) and abs(x) <= abs(z):
+        a, b, c = 0.0, z, -y
+    elif abs(y) <= abs(z):
+        a, b, c = -z, 0.0, x
+    else:
+        a, b, c = y, -x, 0.0
+    size = sqrt(a * a + b * b + c * c)
+    a, b, c = a / size, b / size, c / size
+    axes[1, 0], axes[1, 1], axes[1, 2] = a, b, c
+    axes[2, 0], axes[2, 1], axes[2, 2] = y * c - z * b, z * a - x * c, x * b - y * a
+
+
+@jit
+def find_contacts(world: Any, s: Any) -> bool:
+    """Find all contact points that could close within the step; return False if there is no room for them."""
+    frames, shapes, now, points = s.frames, world.shapes, s.now, s.points
+    x, R = frames.shape_at, frames.shape_axes
+    for k in range(shapes.kind.size):
+        s.around[k] = s.reach[shapes.frame[k]]
+    bounds(shapes.kind, shapes.size, shapes.polytope, shapes.polytopes, x, R, s.around, s.lo, s.hi)
+    found = near_pairs(s.lo, s.hi, shapes.kind, shapes.frame, world.dynamic, world.excluded, s.grid, s.pairs)
+    if found < 0:
+        s.used[ROOM] = -found
+        return False
+    s.used[PAIRS], count = found, 0
+    for k in range(found):
+        a, b = s.pairs[k, 0], s.pairs[k, 1]
+        fa, fb = shapes.frame[a], shapes.frame[b]
+        margin = s.reach[fa] + s.reach[fb]
+        code = s.collide.code[shapes.kind[a], shapes.kind[b]]
+        if code == 0:  # two half-spaces
+            continue
+        many = ask(code, (shapes, x, R, s.collide, a, b, margin, points))
+        if count + many > now.point.shape[0]:
+            s.used[ROOM] = 2 * now.point.shape[0] + many
+            return False
+        mu = _rub(world, a, b, fa, fb)
+        for i in range(many):
+            now.shapes[count, 0], now.shapes[count, 1] = a, b
+            now.frames[count, 0], now.frames[count, 1] = fa, fb
+            for j in range(points.shape[1]):
+                now.point[count, j] = points[i, j]
+            for j in range(3):
+                now.axes[count, 0, j] = points[i, NORMAL + j]
+            tangents(now.axes[count])
+            s.problem.mu[count] = mu
+            count += 1
+    s.used[NOW] = count
+    return True
+
+
+@jit
+def _side(world: Any, s: Any, c: int, f: int, side: int, sign: float) -> None:
+    """Write what the velocities of one side do to the rates of a contact."""
+    frames, problem, axes = s.frames, s.problem, s.now.axes[c]
+    D, place, at = problem.v.shape[1], s.now.point[c, PLACE : PLACE + 3], frames.at[f]
+    b, J = world.block[f], problem.J[c]
+    problem.body[c, side] = b
+    x, y, z = place[0] - at[0], place[1] - at[1], place[2] - at[2]
+    v, w, R = frames.velocity[f], frames.spin[f], frames.axes[f]
+    for r in range(3):
+        d0, d1, d2 = sign * axes[r, 0], sign * axes[r, 1], sign * axes[r, 2]
+        m0, m1, m2 = y * d2 - z * d1, z * d0 - x * d2, x * d1 - y * d0
+        if world.kind[f] == FREE:
+            J[r, side * D], J[r, side * D + 1], J[r, side * D + 2] = d0, d1, d2
+            for j in range(3):
+                J[r, side * D + 3 + j] = R[0, j] * m0 + R[1, j] * m1 + R[2, j] * m2
+            for j in range(6, D):
+                J[r, side * D + j] = 0.0
+        else:
+            for j in range(D):
+                J[r, side * D + j] = 0.0
+            if world.kind[f] == LINKED:
+                L, left = frames.jacobian[f], frames.left[f]
+                problem.bias[c, r] += d0 * left[0] + d1 * left[1] + d2 * left[2]
+                problem.bias[c, r] += m0 * left[3] + m1 * left[4] + m2 * left[5]
+                for j in range(D):
+                    J[r, side * D + j] = (
+                        d0 * L[0, j] + d1 * L[1, j] + d2 * L[2, j] + m0 * L[3, j] + m1 * L[4, j] + m2 * L[5, j]
+                    )
+            else:
+                problem.bias[c, r] += d0 * v[0] + d1 * v[1] + d2 * v[2] + m0 * w[0] + m1 * w[1] + m2 * w[2]
+
+
+@jit
+def write_rows(world: Any, s: Any) -> None:
+    """Write J of all contacts, and the rates that moving parts give them, into the problem."""
+    problem, now = s.problem, s.now
+    problem.count[0] = s.used[NOW]
+    for c in range(s.used[NOW]):
+        for r in range(3):
+            problem.bias[c, r] = 0.0
+        _side(world, s, c, now.frames[c, 0], 0, 1.0)
+        _side(world, s, c, now.frames[c, 1], 1, -1.0)
+
+
+@jit
+def _same(one: Any, other: Any) -> bool:
+    for i in range(3):
+        for j in range(3):
+            if one[i, j] != other[i, j]:
+                return False
+    return True
+
+
+@jit
+def remember(s: Any) -> None:
+    """Start each contact from the impulse that the same features had in the last step; both lists are in order."""
+    now, last, impulse = s.now, s.last, s.problem.impulse
+    first = 0
+    for c in range(s.used[NOW]):
+        for r in range(3):
+            impulse[c, r] = 0.0
+        a, b = now.shapes[c, 0], now.shapes[c, 1]
+        while first < s.used[LAST] and (
+            last.shapes[first, 0] < a or (last.shapes[first, 0] == a and last.shapes[first, 1] < b)
+        ):
+            first += 1
+        k = first
+        while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
+            if last.point[k, FEATURE] == now.point[c, FEATURE]:
+                if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
+                    for r in range(3):
+                        impulse[c, r] = last.impulse[k, r]
+                    break
+                for r in range(3):
+                    for i in range(3):
+                        along = 0.0
+                        for j in range(3):
+                            along += now.axes[c, r, j] * last.axes[k, i, j]
+                        impulse[c, r] += along * last.impulse[k, i]
+                break
+            k += 1
+
+
+@jit
+def keep(s: Any) -> None:
+    """Make the contacts of this step those of the last."""
+    now, last = s.now, s.last
+    s.used[LAST] = s.used[NOW]
+    for c in range(s.used[NOW]):
+        for side in range(2):
+            last.shapes[c, side], last.frames[c, side] = now.shapes[c, side], now.frames[c, side]
+        for j in range(now.point.shape[1]):
+            last.point[c, j] = now.point[c, j]
+        for r in range(3):
+            last.impulse[c, r] = s.problem.impulse[c, r]
+            for j in range(3):
+                last.axes[c, r, j] = now.axes[c, r, j]
+
+
+@callback(types.int64(struct_type(Stage), types.float64))
+def look_around(s: Any, h: float) -> int:
+    """Find all contacts that could close within the step, with their rows and first impulses; 0 if there is no room."""
+    if not find_contacts(s.world, s):
+        return 0
+    write_rows(s.world, s)
+    remember(s)
+    return 1
+
+
+@jit
+def deepest(s: Any) -> float:
+    """Return the smallest gap of all contacts."""
+    least = 0.0
+    for c in range(s.used[NOW]):
+        least = min(least, s.now.point[c, GAP])
+    return least

@@ -1,0 +1,158 @@
+"""A scene of free bodies as the event-driven simulator sees it: what a `Model` offers, without any expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from impinge.compile import Kernel, Struct
+from impinge.contact.law import Law
+from impinge.errors import InputError, unknown_name
+from impinge.model import Gap, Quantity, finite
+from impinge.scene.scene import Scene
+from impinge.scene.world import FOLLOWS, FREE, PATH, Layout, layout_of
+from impinge.simulation import scene_kernel
+from impinge.simulation.check import check_gaps
+from impinge.simulation.scene_contact import VECTORS
+from impinge.simulation.scene_features import feature_tables, find_balls
+from impinge.simulation.scene_tables import Features, Grips, Motion, SceneTables
+
+FloatArray = NDArray[np.float64]
+
+
+class SceneModel:
+    """One run's view of a scene; its tables are the run's own.
+
+    Example:
+        >>> from impinge.geometry import HalfSpace, Sphere
+        >>> scene = Scene("drop")
+        >>> scene.fixed("table", HalfSpace())
+        >>> scene.body("ball", Sphere(0.1), mass=1.0, at=(0, 0, 0.5))
+        >>> SceneModel(scene).contacts
+        ('ball_table',)
+    """
+
+    constraints: tuple[Quantity, ...] = ()
+    outputs: tuple[Quantity, ...] = ()
+    extents: tuple[int, ...] = ()
+
+    def __init__(self, scene: Scene) -> None:
+        self.name, self.label = scene.name, f"scene '{scene.name}'"
+        if scene.robots:
+            raise InputError(
+                f"simulation of {self.label}",
+                "event by event only free bodies",
+                f"robot '{scene.robots[0].name}'",
+                "Use the law Complementarity(...).",
+            )
+        layout = self.layout = layout_of(scene)
+        balls = find_balls(layout, f"simulation of {self.label}")
+        self.coordinates, self.velocities = (
+            tuple(Quantity(name, unit, float(x)) for (name, unit), x in zip(names, values, strict=True))
+            for names, values in (
+                (layout.coordinates, layout.shown(layout.q)),
+                (layout.velocities, layout.v),
+            )
+        )
+        self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
+        names = [(f"{ball.name}_1", f"{ball.name}_2") if ball.mu > 0.0 else () for ball in balls]
+        self.gaps = tuple(
+            Gap(ball.name, "m", slips=slips, slides=bool(slips)) for ball, slips in zip(balls, names, strict=True)
+        )
+        self.contacts = tuple(gap.name for gap in self.gaps)
+        self.slips = tuple((c, slip) for c, gap in enumerate(self.gaps) for slip in gap.slips)
+        self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
+        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs))
+        self._packed = Struct(self.tables)
+        nq, nv, m = layout.q.size, layout.v.size, len(self.gaps) + len(self.slips)
+        inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
+        rows = dict.fromkeys(("g", "rate", "drift", "partial"), (m, 1))
+        outputs = {"free": (nv, 1), **rows, "power": (3, 1), "response": (nv, m), "W": (m, m)}
+        self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
+        self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
+        self.turn, self.tidy = scene_kernel.turn.address, scene_kernel.tidy.address
+
+    def friction_at(self, p: ArrayLike) -> FloatArray:
+        """Return the coefficient of friction of each contact; infinite if it has no slips."""
+        return self._mu.copy()
+
+    def parameter_vector(self, changes: Mapping[str, float]) -> FloatArray:
+        """Return what the kernels take for parameters: where the tables are."""
+        for name in changes:
+            raise unknown_name(self.label, "parameter", name, ())
+        return np.array([float(self._packed.address)])
+
+    def input_vector(self, changes: Mapping[str, float]) -> FloatArray:
+        """Return the inputs, with changes by name."""
+        return self._changed("input", self.inputs, changes)
+
+    def start_vectors(self, changes: Mapping[str, float]) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates (of centers of mass) and velocities at the start, with changes by signal name."""
+        x = self._changed("start value", (*self.coordinates, *self.velocities), changes)
+        nq = len(self.coordinates)
+        return self.layout.hidden(x[:nq]), x[nq:]
+
+    def _changed(self, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> FloatArray:
+        places = {quantity.name: k for k, quantity in enumerate(known)}
+        values = np.array([quantity.value for quantity in known])
+        for name, value in changes.items():
+            if name not in places:
+                raise unknown_name(self.label, kind, name, places)
+            values[places[name]] = finite(f"{kind} '{name}' of {self.label}", value)
+        return values
+
+    def start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+        """Let tangents and grips begin where the run does; raise what is wrong with its start."""
+        p = self.parameter_vector({})
+        gaps = self.dynamics(q, v, 0.0, u, p)["g"][: len(self.gaps)]
+        check_gaps(f"start of {self.label}", self.gaps, laws, gaps)
+        world, motion, grips, reference = self.layout.world, self.tables.motion, self.tables.grips, self.tables.features
+        for n, pair in zip(self.tables.normal, reference.reference, strict=True):
+            axis = np.eye(3)[int(np.argmin(np.abs(n).round(6)))]
+            pair[0], pair[1] = n, axis - (axis @ n) * n
+            pair[1] /= np.linalg.norm(pair[1])
+        for k, (body, holder) in enumerate(zip(world.held, world.holder, strict=True)):
+            R, B = motion.axes[holder], motion.axes[body]
+            grips.at[k] = R.T @ (motion.at[body] + B @ world.center[k] - motion.at[holder])
+            grips.axes[k] = R.T @ B
+
+    def show(self, q: FloatArray) -> None:
+        """Turn rows of recorded coordinates into those of the parts' origins, with quaternions of length one."""
+        for k in self.layout.world.place[self.layout.world.place >= 0]:
+            q[:, k + 3 : k + 7] /= np.linalg.norm(q[:, k + 3 : k + 7], axis=1, keepdims=True)
+        q[:] = self.layout.shown(q)
+
+
+def _tables(layout: Layout, features: Features, nu: int) -> SceneTables:
+    world = layout.world
+    n, grips = world.kind.size, world.held.size
+    nc = features.radius.size
+    frames = np.stack([features.ball_frame, features.surface_frame], axis=1)
+    owners = np.concatenate([np.arange(nc), np.repeat(np.arange(nc), np.diff(features.slips))])
+    speed = np.where(world.kind == FREE, world.speed, -1)
+    m = owners.size
+    return SceneTables(
+        world=world,
+        features=features,
+        motion=Motion(
+            at=world.at.copy(),
+            axes=world.axes.copy(),
+            velocity=np.zeros((n, 3)),
+            spin=np.zeros((n, 3)),
+            push=np.zeros((n, 3)),
+            twist=np.zeros((n, 3)),
+            torque=np.zeros((n, 3)),
+            paths=np.zeros(PATH * int((world.kind == FOLLOWS).sum())),
+        ),
+        grips=Grips(np.zeros((grips, 3)), np.tile(np.eye(3), (grips, 1, 1))),
+        bodies=np.ascontiguousarray(speed[frames[owners]]).reshape(m, 2),
+        J=np.zeros((m, 12)),
+        X=np.zeros((m, 12)),
+        normal=np.zeros((nc, 3)),
+        surface=np.zeros((3, 3)),
+        local=np.zeros((VECTORS, 3)),
+        unit=np.zeros(4),
+        nu=nu,
+    )

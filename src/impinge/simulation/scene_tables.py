@@ -1,0 +1,68 @@
+"""A scene of free bodies as its kernel sees it: what may touch, where everything is, and rows to be filled.
+
+Every contact is that of a ball (a vertex is one of radius zero), fixed in one frame, with a surface, fixed in another:
+a half-space, or all points at a distance from a box of half edges h: h = 0 is a sphere, h along z alone a capsule.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, struct_at
+from impinge.scene.world import World
+
+
+class Features(NamedTuple):
+    """The contacts of a scene (n of them)."""
+
+    ball_frame: Integers
+    ball: Matrix  # (n, 3): the ball's center in the axes of its frame
+    radius: Vector
+    surface_frame: Integers
+    flat: Integers  # whether the surface is a half-space
+    at: Matrix  # (n, 3): the surface's origin in the axes of its frame
+    axes: Cube  # (n, 3, 3)
+    half: Matrix  # (n, 3): half edges
+    thick: Vector  # distance of the surface from the box
+    slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
+    reference: Cube  # (n, 2, 3): a normal and its first tangent, in the surface's axes: tangents near by follow
+
+
+class Motion(NamedTuple):
+    """Where the frames are, and how they move while no contact pushes."""
+
+    at: Matrix
+    axes: Cube
+    velocity: Matrix
+    spin: Matrix
+    push: Matrix  # acceleration
+    twist: Matrix  # angular acceleration
+    torque: Matrix  # about the center of mass, in the frame's axes, beside the gyroscopic one
+    paths: Vector
+
+
+class Grips(NamedTuple):
+    """How bodies are held: where they rest in their holder's axes."""
+
+    at: Matrix
+    axes: Cube
+
+
+class SceneTables(NamedTuple):
+    """All that the kernels of a scene need; their only parameter is its address."""
+
+    world: World
+    features: Features
+    motion: Motion
+    grips: Grips
+    bodies: IntegerMatrix  # for each row, where the velocities of its two frames stand, or −1
+    J: Matrix  # for each row, by the velocities of its two frames
+    X: Matrix  # M⁻¹Jᵀ
+    normal: Matrix  # of each contact, in the surface's axes
+    surface: Matrix  # 3 × 3: axes of the surface in hand
+    local: Matrix  # vectors in passing
+    unit: Vector  # a quaternion in passing
+    nu: int
+
+
+tables_at = struct_at(SceneTables)
