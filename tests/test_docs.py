@@ -65,6 +65,18 @@ def test_the_delta_robot_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert result["brick1"][-1] == result["brick1"][0]
 
 
+def test_the_page_on_scenes_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "scenes.md").read_text(), re.S):
+        exec(compile(code, "scenes.md", "exec"), names)
+    assert names["result"].ok
+    assert names["weight"] >= 2.16 * 9.81 - 1e-6
+    assert names["carried"]["part_x_dot"][-1] == pytest.approx(0.2, abs=1e-9)
+    assert names["carried"]["grip_tool_fz"][-1] == pytest.approx(0.2 * 9.81, rel=1e-2)
+    assert names["driven"]["brick_x"][-1] > 0.1
+
+
 def test_the_linear_analysis_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

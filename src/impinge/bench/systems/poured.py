@@ -81,8 +81,11 @@ class Poured:
         return {"contacts": found, "impulses": both - found}
 
 
-def mjcf(count: int, step: float, solver: str) -> str:
-    """Return the same pile for MuJoCo: contacts as stiff as its step allows, friction in a circle."""
+def mjcf(count: int, step: float, solver: str, hard: bool) -> str:
+    """Return the same pile for MuJoCo: contacts as stiff as its step allows, friction in a circle.
+
+    Hard ones have an impedance of almost one: less depth, and a problem that is harder to solve.
+    """
     at, half = places(count)
     walls = "".join(
         f'<geom type="plane" size="5 5 .1" pos="{-a * half} {-b * half} 0" zaxis="{a} {b} 0"/>'
@@ -92,18 +95,19 @@ def mjcf(count: int, step: float, solver: str) -> str:
         f'<body pos="{x} {y} {z}"><freejoint/><geom type="sphere" size="{RADIUS}" density="{DENSITY}"/></body>'
         for x, y, z in at
     )
+    impedance = "0.999 0.9999 0.001" if hard else "0.9 0.95 0.001"
     return (
         f'<mujoco><option timestep="{step}" solver="{solver}" cone="elliptic"/><size memory="2G"/>'
-        f'<default><geom friction="{FRICTION} 0 0" solref="{2 * step} 1" condim="3"/></default>'
+        f'<default><geom friction="{FRICTION} 0 0" solref="{2 * step} 1" solimp="{impedance}" condim="3"/></default>'
         f'<worldbody><geom type="plane" size="5 5 .1"/>{walls}{bodies}</worldbody></mujoco>'
     )
 
 
 def mujoco_cost(
-    mujoco: Any, count: int, step: float, solver: str, state: tuple[FloatArray, FloatArray], steps: int
+    mujoco: Any, count: int, setting: tuple[float, str, bool], state: tuple[FloatArray, FloatArray], steps: int
 ) -> tuple[float, float]:
     """Return MuJoCo's processor time per step, s, and its deepest penetration, m, after steps from a state."""
-    model = mujoco.MjModel.from_xml_string(mjcf(count, step, solver))
+    model = mujoco.MjModel.from_xml_string(mjcf(count, *setting))
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = state
     mujoco.mj_step(model, data, nstep=2)

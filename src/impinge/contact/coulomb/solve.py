@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import ask, callback, jit
-from impinge.contact.coulomb.newton import ACCEPTED, newton
+from impinge.contact.coulomb.newton import newton
 from impinge.contact.coulomb.ordering import find_islands
 from impinge.contact.coulomb.problem import MISSES, ORDER, SOLVE, SWEEP, Problem
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
 
-_COARSE, _MANY = 1e-3, 2  # from this tolerance on, so many blocks of sweeps may be enough
+_COARSE, _MANY = 1e-3, 1  # from this tolerance on, so many blocks of sweeps may be enough
 
 _BLOCK = 10  # sweeps between two looks at the misses
 _PER_BLOCK = 50  # contacts of an island for each block of sweeps that Newton's method starts from
@@ -85,7 +85,7 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float, enough: float) 
         ask(work.calls[SWEEP], (problem, work, i, _BLOCK))
         k += 1
     first = newton(problem, work, i, limit)
-    if not first <= ACCEPTED * work.residual[1]:
+    if not first <= limit:
         _set_impulses(problem, work, i, True)
         ask(work.calls[MISSES], (problem, work, i))
         if not newton(problem, work, i, limit) <= first:

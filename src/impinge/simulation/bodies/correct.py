@@ -15,7 +15,7 @@ from impinge.simulation.bodies.frames import move
 from impinge.simulation.bodies.stage import CORRECTIONS, LIFTED, NOW
 
 SLOP = 1e-7  # depth that is left as it is, m: half of it remains after a correction
-_SWEEPS, _ENOUGH = 50, 0.25
+_SWEEPS, _ENOUGH = 20, 0.25
 
 
 @jit
