@@ -191,3 +191,56 @@ def test_mujoco_swings_the_same_linkage():
     coarse, fine = (np.abs(step.mujoco_runner(mujoco, "RK4", h)() - exact).max() for h in (1e-3, 2.5e-4))
     assert coarse < 5e-3
     assert fine < coarse / 3
+
+
+def costs(power, depth=1e-7):
+    from impinge.bench.piles import Cost
+
+    return [Cost("impinge", "", n, 2.0, (n * np.log(n)) ** power, depth) for n in (10, 100, 1000)]
+
+
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.3])
+def test_the_growth_of_piles_is_the_power_of_n_log_n(power):
+    from impinge.bench.piles import growth
+
+    found, scaled = growth(costs(power))
+    assert found == pytest.approx(power, abs=1e-12)
+    assert scaled[-1] == pytest.approx((1000 * np.log(1000) / (10 * np.log(10))) ** (power - 1))
+
+
+def test_a_peer_is_matched_by_its_cheapest_setting_that_sinks_in_no_deeper():
+    from impinge.bench.piles import Cost, matched
+
+    peers = [Cost("MuJoCo", "", 10, second, 1.0, depth) for second, depth in ((3.0, 1e-3), (8.0, 2e-7), (9.0, 1e-9))]
+    assert matched(costs(1.0), peers) == "4 × at 10; no setting here at 100; no setting here at 1,000"
+
+
+def test_mujoco_pours_the_same_spheres_from_the_same_state():
+    mujoco = pytest.importorskip("mujoco")
+    from impinge.bench.systems.poured import Poured, mujoco_cost
+
+    run = Poured(10)
+    assert run.until(0.5) > 0.0
+    assert run.counts["steps"] == 250
+    assert 0.0 < run.penetration < 1e-6
+    q, v = run.state
+    assert (q.size, v.size) == (70, 60)
+    parts = run.profile(repeats=1)
+    assert set(parts) == {"contacts", "impulses"}
+    assert (run.state[0] == q).all()  # looking into it changes nothing
+    seconds, depth = mujoco_cost(mujoco, 10, (2e-3, "CG", False), (q, v), 20)
+    assert seconds > 0.0
+    assert 1e-6 < depth < 1e-3
+
+
+def test_tables_and_figures_of_benchmarks_are_written(tmp_path, monkeypatch):
+    from functools import partial
+
+    from impinge.bench.piles import draw
+    from impinge.cli import bench as command
+
+    table = Table("Piles", "", (Row("a", "b", 1.0),), figure=partial(draw, costs(1.0), []))
+    monkeypatch.setattr(command, "run_all", lambda **_: [table])
+    assert command.run_benchmarks(["piles"], str(tmp_path / "out")) == 0
+    assert (tmp_path / "out" / "piles.txt").read_text().startswith("Piles")
+    assert (tmp_path / "out" / "piles.png").stat().st_size > 1000

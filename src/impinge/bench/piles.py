@@ -99,11 +99,11 @@ def draw(mine: Sequence[Cost], peers: Sequence[Cost]) -> Figure:
     for cost in peers:
         kinds[cost.method.split(", ", 1)[1]].append(cost)
     for axis, what in ((left, "step"), (right, "second")):
-        axis.loglog(n, [getattr(cost, what) for cost in mine], "o-", color="C3", lw=2, label="impinge, 2 ms")
+        axis.loglog(n, [getattr(cost, what) for cost in mine], "o-", color="black", lw=2, label="impinge, 2 ms")
         for kind, costs in kinds.items():
             depth = max(cost.depth for cost in costs)
             values = [getattr(cost, what) for cost in costs]
-            axis.loglog([c.count for c in costs], values, "s--", lw=1, label=f"MuJoCo, {kind} ({1e6 * depth:.0f} µm)")
+            axis.loglog([c.count for c in costs], values, "s--", lw=1, label=f"MuJoCo, {kind} ({1e6 * depth:.2g} µm)")
         guide = n * np.log(n)
         first = getattr(mine[0], what)
         axis.loglog(n, first * guide / guide[0], color="gray", lw=1, ls=":", label="N log N")
