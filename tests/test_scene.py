@@ -281,6 +281,11 @@ def test_a_body_on_a_robots_link_adds_its_inertia_and_weight():
         w -= h * moment / inertia * np.sin(q)
         q += h * w
     assert r["angle"][-1] == pytest.approx(q, abs=1e-9)
+    energy = r["energy_kinetic"] + r["energy_potential"]
+    assert energy[0] == pytest.approx(-moment * np.cos(0.6))
+    assert r["energy_kinetic"][-1] == pytest.approx(inertia * w**2 / 2, rel=1e-9)
+    swing = h * moment * np.sin(0.6) * np.abs(r["angle_dot"]).max()  # by which Euler's steps miss it at most
+    assert np.ptp(energy) < swing
 
 
 def test_a_robot_pushes_a_body_and_feels_it():
@@ -296,6 +301,9 @@ def test_a_robot_pushes_a_body_and_feels_it():
     r = simulate(scene, Complementarity(step=1e-3), until=1.0)
     assert r["x_dot"][-1] == pytest.approx(2.0 / 5.0, abs=1e-9)
     assert r["brick_x_dot"][-1] == pytest.approx(2.0 / 5.0, abs=1e-9)
+    balance = r.certificate.energy
+    assert balance.contacts == pytest.approx(-0.5 * 2.0 * 3.0 / 5.0, rel=1e-6)  # what the impact takes
+    assert abs(balance.residual) < 1e-9
 
 
 def test_a_robot_with_closed_chains_moves_in_a_scene_as_it_does_alone():
@@ -452,3 +460,19 @@ def test_bad_scenes_are_refused_with_a_message(case):
     action, text = BAD[case]
     with pytest.raises(InputError, match=text):
         action(Scene("bad"))
+
+
+@pytest.mark.parametrize("what", ["spheres", "boxes"])
+def test_a_pile_settles_inside_its_bin_and_presses_on_the_floor_with_its_weight(what):
+    from impinge.studies.pile import RADIUS, pile
+
+    scene = pile(30, what)
+    r = simulate(scene, Complementarity(step=2e-3, tolerance=1e-2), until=1.5)
+    assert r.ok, r.reason
+    heights = np.array([r[f"s{k}_z"][-1] for k in range(30)])
+    assert heights.min() > 0.5 * RADIUS
+    assert heights.max() < r["s29_z"][0]
+    weight = G * sum(part.inertia.mass for part in scene.parts.values() if part.inertia)
+    assert -r.contacts.force_on("bin", r.t.size)[-1, 2] == pytest.approx(weight, rel=0.02)
+    assert r.certificate.contacts["all"].steady_penetration < 1e-6
+    assert r.solver.created < 1e-12

@@ -30,7 +30,8 @@ def linkage_expressions(s: Symbols, e: Equations, links: Sequence[Link]) -> dict
     """Return inertia, forces, constraints, energies, and of each link its pose, Jacobian and drift.
 
     Outputs, one after another: ``M``; ``force`` = Bu − b; ``h``, ``H`` transposed, ``partial`` = ∂h/∂t, ``drift``;
-    ``energies``: kinetic, potential; for each link position (3), axes (9, column by column), Jacobian of velocity and
+    ``energies``: kinetic, potential, and the power of
+    inputs and damping; for each link position (3), axes (9, column by column), Jacobian of velocity and
     angular velocity (6 × nv, column by column), and its rate times v (6).
     """
     outputs = {
@@ -40,7 +41,7 @@ def linkage_expressions(s: Symbols, e: Equations, links: Sequence[Link]) -> dict
         "H": e.A.T,
         "partial": e.partial,
         "drift": e.drift,
-        "energies": ca.vertcat(e.kinetic, e.potential),
+        "energies": ca.vertcat(e.kinetic, e.potential, ca.dot(s.v, e.applied - e.damping)),
     }
     for k, link in enumerate(links):
         rate = ca.reshape(ca.jtimes(ca.vec(link.axes), s.q, s.v), 3, 3)

@@ -52,7 +52,7 @@ def pile(count: int, what: str = "spheres", friction: float = FRICTION) -> Scene
         outward = np.array([np.sin(turn[1]), -np.sin(turn[0]), 0.0])
         walls.append(Placed(HalfSpace(), at=-half * outward, turn=turn))
     scene.fixed("bin", walls)
-    edge = RADIUS * 1.6
+    edge = 1.15 * RADIUS  # a box of that size fits into the sphere, however it is turned
     for k, place in enumerate(at):
         if what == "spheres":
             scene.body(f"s{k}", Sphere(RADIUS), density=DENSITY, at=place)
@@ -67,13 +67,13 @@ def _run(p: Mapping[str, Any], law: Law | None, progress: Progress | None) -> Ou
     from impinge.contact import Complementarity
     from impinge.simulation import simulate
 
-    scene = pile(p["count"], p["what"], p["friction"])
+    scene = pile(p["N"], p["what"], p["friction"])
     chosen = law or Complementarity(step=p["step"], tolerance=p["tolerance"])
     result: Any = simulate(scene, chosen, until=p["until"], sample=p["until"] / 100, progress=progress)
     certificate = result.certificate.contacts["all"]
     weight = 9.81 * sum(part.inertia.mass for part in scene.parts.values() if part.inertia)
     steps = max(result.certificate.steps, 1)
-    heights = np.array([result[f"s{k}_z"] for k in range(p["count"])])
+    heights = np.array([result[f"s{k}_z"] for k in range(p["N"])])
     return Outcome(
         result,
         {
@@ -96,11 +96,11 @@ def _figure(p: Mapping[str, Any], outcome: Outcome) -> Figure:
     from impinge.studies.scene_figure import draw_parts
 
     r: Any = outcome.result
-    scene = pile(p["count"], p["what"], p["friction"])
+    scene = pile(p["N"], p["what"], p["friction"])
     figure = Figure(figsize=(11, 5.5), layout="constrained")
     axis: Any = figure.add_subplot(1, 2, 1, projection="3d")
     draw_parts(axis, scene, r, -1, alpha=1.0)
-    axis.set_title(f"{p['count']} {p['what']} after {r.t[-1]:g} s")
+    axis.set_title(f"{p['N']} {p['what']} after {r.t[-1]:g} s")
     energy, contacts = figure.add_subplot(2, 2, 2), figure.add_subplot(2, 2, 4)
     energy.semilogy(r.t, np.maximum(r["energy_kinetic"], 1e-16), color="C0")
     energy.set(ylabel="kinetic energy [J]", title="coming to rest")
@@ -118,7 +118,7 @@ study = Study(
     run=_run,
     figure=_figure,
     parameters=(
-        Parameter("count", 100, about="how many", minimum=1, effort=True),
+        Parameter("N", 100, about="how many", minimum=1, effort=True),
         Parameter("what", "spheres", about="what is poured", choices=("spheres", "boxes")),
         Parameter("friction", FRICTION, about="coefficient of all surfaces", minimum=0.0),
         Parameter("step", 2e-3, "s", "length of a time step", minimum=0.0, above=True),
@@ -141,5 +141,5 @@ study = Study(
             compare="at most",
         ),
     ),
-    quick=("count=20", "until=0.6"),
+    quick=("N=20", "until=0.6"),
 )

@@ -15,7 +15,8 @@ from impinge.simulation.bodies.frames import move
 from impinge.simulation.bodies.stage import CORRECTIONS, LIFTED, NOW
 
 SLOP = 1e-7  # depth that is left as it is, m: half of it remains after a correction
-_SWEEPS, _ENOUGH = 20, 0.25
+_SWEEPS, _ENOUGH = 50, 0.25
+_MANY, _FEWER = 200, 20  # with more contacts than that, fewer sweeps: the next step goes on
 
 
 @jit
@@ -55,7 +56,7 @@ def correct(world: Any, s: Any) -> None:
             push[b, j] = 0.0
     for c in range(s.used[NOW]):
         s.pushed[c] = 0.0
-    for _ in range(_SWEEPS):
+    for _ in range(_SWEEPS if s.used[NOW] <= _MANY else _FEWER):
         if _sweep(s) <= _ENOUGH * SLOP:
             break
     for f in range(world.kind.size):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from impinge.compile import Integers, Matrix, jit
+from impinge.compile import Integers, Matrix, ask, jit
 from impinge.geometry.table import GAP, NORMAL, PLACE
 from impinge.simulation.bodies.stage import DEEPEST, GRIPPED, LAST, LENGTH, LIFTED, ROW_TIME, WORK
 
@@ -73,6 +73,10 @@ def add_row(world: Any, s: Any, log: Any, t: float) -> bool:
         row[k + i] = s.u[i]
     k += s.u.size
     energies(world, s, row[k:])
+    if s.rules.robot_energies != 0:
+        ask(s.rules.robot_energies, (s, 0.0))
+        row[k] += s.robot_energy[0]
+        row[k + 1] += s.robot_energy[1]
     row[k + 2], row[k + 3], row[k + 4] = s.tally[WORK], s.tally[GRIPPED], s.tally[LIFTED]
     row[k + 5] = s.tally[DEEPEST]
     k += EXTRAS

@@ -19,7 +19,7 @@ from impinge.compile import call, callback, jit, struct_type
 from impinge.scene.world import LINKED
 from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert
-from impinge.simulation.bodies.stage import TIME, Stage
+from impinge.simulation.bodies.stage import GRIPPED, TIME, Stage
 
 _INDEPENDENT = 1e-9  # smallest pivot of a constraint that counts, against the largest
 
@@ -52,7 +52,7 @@ def set_links(world: Any, s: Any) -> None:
             continue
         r = world.robot[f]
         nv, nh, first_v = world.nv[r], world.nh[r], world.first_v[r]
-        first = world.first_out[r] + nv * nv + nv + nh * (nv + 3) + 2 + world.link[f] * (18 + 6 * nv)
+        first = world.first_out[r] + nv * nv + nv + nh * (nv + 3) + 3 + world.link[f] * (18 + 6 * nv)
         out, L, arm, w = frames.robots, frames.jacobian[f], s.local[0], frames.spin[f]
         R = s.scratch
         for i in range(3):
@@ -168,6 +168,7 @@ def robot_velocities(world: Any, s: Any, h: float) -> None:
             if world.robot[f] == r and world.hung[f] == 1:
                 _hang(world, s, f, M, force)
         at_h = nv * nv + nv
+        s.tally[GRIPPED] += h * out[at_h + nh * (nv + 3) + 2]
         at_H, at_partial = at_h + nh, at_h + nh + nh * nv
         for i in range(nh):
             c[i] = -out[at_h + i] / h - out[at_partial + i]
@@ -259,6 +260,31 @@ def place_robots(s: Any, h: float) -> int:
     set_links(world, s)
     if h > 0.0:
         robot_velocities(world, s, h)
+    return 0
+
+
+@callback(_SIGNATURE)
+def robot_energies(s: Any, h: float) -> int:
+    """Write kinetic and potential energy of all robots, and of what hangs on them, as they are now."""
+    world, frames, out = s.world, s.frames, s.robot_energy
+    ask_robots(world, s, s.time[TIME])
+    set_links(world, s)
+    out[0], out[1] = 0.0, 0.0
+    for r in range(world.kernels.size):
+        nv, nh = world.nv[r], world.nh[r]
+        first = world.first_out[r] + nv * nv + nv + nh * (nv + 3)
+        out[0] += frames.robots[first]
+        out[1] += frames.robots[first + 1]
+    for f in range(world.kind.size):
+        if world.hung[f] == 1:
+            R, v, w = frames.axes[f], frames.velocity[f], frames.spin[f]
+            for i in range(3):
+                out[0] += 0.5 * world.mass[f] * v[i] * v[i]
+                out[1] -= world.mass[f] * world.gravity[i] * frames.at[f, i]
+                for j in range(3):
+                    a = R[0, i] * w[0] + R[1, i] * w[1] + R[2, i] * w[2]
+                    b = R[0, j] * w[0] + R[1, j] * w[1] + R[2, j] * w[2]
+                    out[0] += 0.5 * a * world.tensor[f, i, j] * b
     return 0
 
 

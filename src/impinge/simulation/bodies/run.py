@@ -21,7 +21,7 @@ from impinge.simulation.bodies.assemble import SceneResult, assemble
 from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
 from impinge.simulation.bodies.log import CONTACT, CONTACTS, EXTRAS, ROWS, SceneLog
 from impinge.simulation.bodies.push import push
-from impinge.simulation.bodies.robots import move_robots, place_robots
+from impinge.simulation.bodies.robots import move_robots, place_robots, robot_energies
 from impinge.simulation.bodies.stage import (
     NOW,
     REST,
@@ -173,6 +173,7 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
         push=push.address,
         place_robots=place_robots.address if scene.robots else 0,
         move_robots=move_robots.address if scene.robots else 0,
+        robot_energies=robot_energies.address if scene.robots else 0,
         hold_bodies=hold_bodies.address if scene.grips else 0,
         note_grips=note_grips.address if scene.grips else 0,
     )

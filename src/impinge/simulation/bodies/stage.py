@@ -26,6 +26,7 @@ class Rules(NamedTuple):
     push: int
     place_robots: int
     move_robots: int
+    robot_energies: int
     hold_bodies: int
     note_grips: int
 
@@ -105,6 +106,7 @@ class Stage(NamedTuple):
     basis: Cube  # (robots, widest, widest): velocities of a robot per independent one
     offset: Matrix  # (robots, widest): what its constraints add
     robot_work: RobotWork
+    robot_energy: Vector  # kinetic, potential
     local: Matrix  # scratch
     scratch: Matrix
     time: Vector  # TIME, ...
@@ -200,6 +202,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
             reduced=np.zeros(D),
             order=np.zeros(D, dtype=np.int64),
         ),
+        robot_energy=np.zeros(2),
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, rules.step]),
