@@ -77,6 +77,11 @@ class Scene:
         self.ignored: set[tuple[str, str]] = set()
 
     @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"scene '{self.name}'"
+
+    @property
     def input_places(self) -> Mapping[str, int]:
         """Where each input stands, by name."""
         return {x.name: k for k, x in enumerate(self.inputs)}

@@ -138,6 +138,11 @@ class Commanded(Protocol):
         ...
 
     @property
+    def label(self) -> str:
+        """What messages call it."""
+        ...
+
+    @property
     def inputs(self) -> Sequence[Quantity]:
         """The inputs, in order."""
         ...

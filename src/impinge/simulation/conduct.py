@@ -102,7 +102,7 @@ class Run(ABC):
         for one in controllers:
             if isinstance(one, type) or not isinstance(one, Controller):
                 raise InputError(
-                    f"simulation of model '{self.system.name}'",
+                    f"simulation of {self.system.label}",
                     "a controller with period, reset(measurement) and step(t, measurement)",
                     repr(one),
                     "Give the object these three members.",

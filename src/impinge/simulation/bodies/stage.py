@@ -92,7 +92,6 @@ class Stage(NamedTuple):
     v: Vector
     u: Vector
     command: Vector
-    seen: Vector
     before: Matrix  # velocities of the blocks as the step begins
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
@@ -182,7 +181,6 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         v=layout.v.copy(),
         u=np.zeros(inputs),
         command=np.zeros(inputs),
-        seen=np.zeros(0),
         before=np.zeros((blocks, D)),
         push=np.zeros((blocks, D)),
         touched=np.full(blocks, -1),
