@@ -476,3 +476,18 @@ def test_a_pile_settles_inside_its_bin_and_presses_on_the_floor_with_its_weight(
     assert -r.contacts.force_on("bin", r.t.size)[-1, 2] == pytest.approx(weight, rel=0.02)
     assert r.certificate.contacts["all"].steady_penetration < 1e-6
     assert r.solver.created < 1e-12
+
+
+@pytest.mark.parametrize("what", ["stack", "arch", "tent"])
+def test_what_stands_stands_after_a_nudge_and_comes_to_rest_exactly(what):
+    from impinge.studies.standing import SCENES
+
+    scene, rng = SCENES[what](friction=0.6), np.random.default_rng(2)
+    bodies = [name for name, part in scene.parts.items() if part.kind == "body"]
+    nudge = {f"{name}_{x}_dot": float(0.03 * rng.normal()) for name in bodies for x in "xy"}
+    r = simulate(scene, Complementarity(step=2e-3), until=600.0, start=nudge, sample=1.0)
+    assert r.ok, r.reason
+    moved = [np.ptp(r[f"{name}_{x}"]) for name in bodies for x in "xyz"]
+    assert 1e-6 < max(moved) < 1e-3
+    assert max(np.ptp(r[f"{name}_{x}"][60:]) for name in bodies for x in "xyz") == 0.0
+    assert all(r[name][-1] == 0.0 for name, kind in r.kinds.items() if kind == "velocity")

@@ -53,7 +53,7 @@ NO_ROOM = 10  # for contacts
 _REPEATS = 5  # of a step whose bodies went farther than was looked
 _STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
 _EXACT = 1e-9  # a difference that is rounding
-_REST, _FINEST = 10.0, 1e-10  # what touches and is slower than so many tolerances rests; no tolerance counts for more
+_REST, _FINEST = 100.0, 1e-10  # what touches and is slower than so many tolerances rests; no tolerance counts for more
 
 
 @jit
