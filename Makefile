@@ -2,7 +2,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all bench clean
+.PHONY: demo test test-all bench compare clean
 
 demo: $(VENV)/installed
 	$(BIN)/impinge run bouncing-ball --out out/bouncing-ball
@@ -20,6 +20,10 @@ test-all: $(VENV)/installed-test
 
 bench: $(VENV)/installed-bench
 	$(BIN)/impinge bench
+
+# make compare BEFORE=<git revision>: what has become slower since
+compare: $(VENV)/installed
+	$(BIN)/python tools/compare.py --revision $(or $(BEFORE),$(error say BEFORE=<git revision>))
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import itertools
 import os
-import pickle
-import shutil
 import subprocess
 import sys
 import textwrap
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import casadi as ca
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import impinge
+from compile_tools import DAMAGE, run, same_bits
 from impinge import robots
-from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, callback, compile_kernel, ir, jit
+from impinge.compile import cache, compile_kernel, ir
 from impinge.compile import kernel as kernels
-from impinge.compile.struct import struct_type
 from impinge.errors import CompileError
 
 X, Y = ca.SX.sym("x"), ca.SX.sym("y")
@@ -116,11 +110,6 @@ def both(expression, shared=True):
 
 def same_bits_but_for_zero(a, b):
     return same_bits(a + 0.0, b + 0.0)  # −0 + 0 is 0
-
-
-def same_bits(a, b):
-    """Tell whether two numbers are the same to the last bit; one NaN is as good as another."""
-    return (np.isnan(a) and np.isnan(b)) or np.float64(a).tobytes() == np.float64(b).tobytes()
 
 
 def close(a, b, rtol=1e-14):
@@ -397,40 +386,6 @@ print(len(made))
 TRUTH = [(float(np.sin(0.5)) * 2.0 + k).hex() for k in range(4)]
 
 
-def run(code, folder, *arguments, start=False, path=""):
-    """Run code in a fresh Python whose warnings are errors, with the cache in a folder."""
-    paths = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "IMPINGE_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
-    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)]
-    pipes = {"env": environment, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    if start:
-        return subprocess.Popen(command, **pipes)
-    done = subprocess.run(command, timeout=120, check=False, **pipes)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-def truncated(content):
-    return content[: len(content) // 2]
-
-
-def bit_flipped(content):
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-
-
-def garbage(content):
-    return np.random.default_rng(0).bytes(len(content))
-
-
-def emptied(content):
-    return b""
-
-
-DAMAGE = [truncated, bit_flipped, garbage, emptied]
-
-
 @pytest.fixture(scope="module")
 def entries(tmp_path_factory):
     """The names and contents of the cache's entries for KERNELS."""
@@ -442,7 +397,7 @@ def entries(tmp_path_factory):
 def test_kernels_in_the_cache_are_not_compiled(tmp_path, entries):
     assert len(entries) == 4
     for name, content in entries.items():
-        assert name.endswith(".o")
+        assert name.endswith(".kernel")
         (tmp_path / name).write_bytes(content)
     assert run(KERNELS, tmp_path) == [*TRUTH, "0"]
 
@@ -459,7 +414,7 @@ def test_a_process_finds_the_code_of_the_same_model_built_in_another(tmp_path):
 def test_a_damaged_kernel_costs_a_recompilation(tmp_path, entries):
     for damage, (name, content) in zip(DAMAGE, entries.items(), strict=True):
         (tmp_path / name).write_bytes(damage(content))
-    assert run(KERNELS, tmp_path) == [*TRUTH, "4"]
+    assert run(KERNELS, tmp_path, said="is damaged: it is compiled again") == [*TRUTH, "4"]
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == entries  # they have been repaired
 
 
@@ -535,7 +490,7 @@ def test_processes_that_write_at_once_all_get_the_right_numbers(tmp_path):
         assert [float(word) for word in out.split()] == [2.25 + k for k in range(25)]
     names = [file.name for file in tmp_path.iterdir()]
     assert len(names) == 25
-    assert all(name.endswith(".o") for name in names)
+    assert all(name.endswith(".kernel") for name in names)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IMPINGE_CACHE", str(tmp_path))
         assert all(cache.load(name) is not None for name in names)
@@ -597,302 +552,6 @@ def test_the_cache_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.directory() == tmp_path / ".cache" / "impinge"
-
-
-# Hot loops: the same store under numba.
-
-LOOPS = """
-import ctypes
-from impinge.compile import callback, jit
-
-FACTOR = {factor}
-
-@jit
-def scaled(x):
-    return FACTOR * x
-
-@callback("int64(int64, float64)")
-def rounded(n, x):
-    return n + int(FACTOR * x)
-
-def main():
-    from numba.core import event
-    with event.install_recorder("numba:compile") as compilations:
-        value = scaled(2.5)
-        whole = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_double)(rounded.address)(1, 2.5)
-    print(value, whole, sum(e.is_start for _, e in compilations.buffer))
-"""
-
-
-@pytest.fixture(scope="module")
-def loops_and_cache(tmp_path_factory):
-    """A module with two hot loops beside a copy of impinge, and the cache that its first run leaves."""
-    folder = tmp_path_factory.mktemp("loops")
-    shutil.copytree(Path(impinge.__file__).parent, folder / "path" / "impinge")
-    loops = Loops(folder / "path", folder / "cache")
-    assert loops.run() == (5.0, 6, 2)
-    return loops.path, {file.name: file.read_bytes() for file in loops.cache.iterdir()}
-
-
-@pytest.fixture
-def loops(loops_and_cache, tmp_path):
-    """The module with a cache of its own that is as good as new."""
-    path, entries = loops_and_cache
-    loops = Loops(path, tmp_path / "cache")
-    loops.cache.mkdir()
-    for name, content in entries.items():
-        (loops.cache / name).write_bytes(content)
-    yield loops
-    loops.edit(factor=2.0)
-
-
-class Loops:
-    def __init__(self, path, cache):
-        self.path, self.cache = path, cache
-        self.edit(factor=2.0)
-
-    def edit(self, factor):
-        (self.path / "loops_under_test.py").write_text(LOOPS.format(factor=factor))
-
-    def start(self, folder=None):
-        return run("import loops_under_test as m\nm.main()", folder or self.cache, start=True, path=self.path)
-
-    def run(self, folder=None):
-        """Return the two results and how many loops were compiled."""
-        return self.finish(self.start(folder))
-
-    def finish(self, process):
-        out, err = process.communicate(timeout=120)
-        assert (process.returncode, err) == (0, "")
-        value, whole, compiled = out.split()
-        return float(value), int(whole), int(compiled)
-
-    def entries(self):
-        return sorted(self.cache.iterdir())
-
-
-def test_a_hot_loop_in_the_cache_is_not_compiled(loops):
-    assert [file.suffix for file in loops.entries()] == [".loop", ".loop"]
-    assert loops.run() == (5.0, 6, 0)
-
-
-@pytest.mark.parametrize("damages", [DAMAGE[:2], DAMAGE[2:]], ids=["harmed", "replaced"])
-def test_a_damaged_hot_loop_costs_a_recompilation(loops, damages, monkeypatch):
-    before = loops.entries()
-    for damage, entry in zip(damages, before, strict=True):
-        entry.write_bytes(damage(entry.read_bytes()))
-    assert loops.run() == (5.0, 6, 2)
-    assert loops.entries() == before
-    monkeypatch.setenv("IMPINGE_CACHE", str(loops.cache))
-    assert all(cache.load(entry.name) for entry in before)  # they have been repaired
-
-
-def test_a_hot_loop_of_another_world_costs_a_recompilation(loops, monkeypatch):
-    monkeypatch.setenv("IMPINGE_CACHE", str(loops.cache))
-    for entry, payload in zip(loops.entries(), [pickle.dumps(("another", "numba")), b"no pickle"], strict=True):
-        assert cache.store(entry.name, payload)
-    assert loops.run() == (5.0, 6, 2)
-
-
-def test_an_edited_hot_loop_is_compiled_anew(loops):
-    old = set(loops.entries())
-    loops.edit(factor=4.0)
-    assert loops.run() == (10.0, 11, 2)
-    assert set(loops.entries()) > old
-    loops.edit(factor=2.0)
-    assert loops.run() == (5.0, 6, 0)  # the old text's code is still there
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "contact/laws/baumgarte.py",
-        pytest.param("compile/jit.py", marks=pytest.mark.slow),
-        pytest.param("simulation/plant.py", marks=pytest.mark.slow),
-    ],
-)
-def test_an_edited_file_of_a_layer_with_hot_loops_makes_all_of_them_stale(loops, file):
-    """A callee in another file is part of the machine code."""
-    source = loops.path / "impinge" / file
-    text = source.read_text()
-    try:
-        source.write_text(text + "# edited\n")
-        assert loops.run() == (5.0, 6, 2)
-    finally:
-        source.write_text(text)
-
-
-def test_a_hot_loop_above_the_simulator_is_stamped_with_the_files_beside_it(tmp_path, monkeypatch):
-    module = importlib.import_module("impinge.compile.jit")
-    stamp = module._text_stamp.__wrapped__
-    monkeypatch.setattr(module, "_PACKAGE", tmp_path / "impinge")
-    inside, outside = tmp_path / "impinge" / "analysis", tmp_path / "mine"
-    before = {}
-    for folder in (inside, outside):
-        folder.mkdir(parents=True)
-        (folder / "loop.py").write_text("a = 1\n")
-        (folder / "callee.py").write_text("b = 1\n")
-        before[folder] = stamp(folder / "loop.py")
-        (folder / "callee.py").write_text("b = 2\n")
-    assert stamp(inside / "loop.py") != before[inside]
-    assert stamp(outside / "loop.py") == before[outside]
-
-
-def test_hot_loops_run_without_a_cache_that_can_be_written(loops, tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    assert loops.run(tmp_path / "file" / "cache") == (5.0, 6, 2)
-
-
-def test_hot_loops_written_by_two_processes_at_once_are_right(loops, tmp_path):
-    together = [loops.start(tmp_path / "fresh") for _ in range(2)]
-    assert [loops.finish(process)[:2] for process in together] == [(5.0, 6)] * 2
-    assert loops.run(tmp_path / "fresh") == (5.0, 6, 0)
-
-
-def test_a_hot_loop_that_would_allocate_does_not_compile():
-    def allocates(n):
-        return np.zeros(n).sum()
-
-    def multiplies(x):
-        return (x * 2.0).sum()
-
-    assert numba.njit(allocates)(3) == 0.0
-    for function, argument in ((allocates, 3), (multiplies, np.ones(3))):
-        with pytest.raises((numba.TypingError, numba.core.errors.NumbaRuntimeError, RuntimeError)):
-            jit(function)(argument)
-
-
-# Kernels and callbacks from hot loops.
-
-
-@jit
-def call_kernel(address, x, t, out):
-    call(address, (x, t, out))
-
-
-@callback("int64(int64, float64, CPointer(float64))")
-def weighted(n, x, values):
-    values[0] = n * x
-    return n + 1
-
-
-@jit
-def ask_callback(address, n, x, values):
-    return ask(address, (n, x, values))
-
-
-def test_a_hot_loop_calls_a_kernel_by_address():
-    x, t = ca.SX.sym("x", 2), ca.SX.sym("t")
-    kernel = compile_kernel("called", {"x": x, "t": t}, {"y": x * t, "s": ca.sum1(x)})
-    out = np.zeros(3)
-    call_kernel(kernel.address, np.array([1.0, 2.0]), 3.0, out)
-    assert out.tolist() == [3.0, 6.0, 3.0]
-
-
-@pytest.mark.parametrize("x", [np.array([1, 2]), np.ones((2, 2), order="F"), np.ones(4)[::2]], ids=["int", "F", "gaps"])
-def test_a_kernel_is_not_called_with_an_array_it_cannot_read(x):
-    with pytest.raises(numba.TypingError, match="a kernel takes float64 and contiguous float64 arrays"):
-        call_kernel(0, x, 3.0, np.zeros(3))
-
-
-def test_a_hot_loop_asks_a_callback_by_address():
-    values = np.zeros(1)
-    assert ask_callback(weighted.address, 4, 2.5, values) == 5
-    assert values[0] == 10.0
-
-
-# Structs.
-
-
-class Inner(NamedTuple):
-    x: Vector
-    n: int
-
-
-class Outer(NamedTuple):
-    flag: bool
-    n: int
-    r: float
-    A: Matrix
-    inner: Inner
-    k: Integers
-    last: float
-
-
-@jit
-def unpack(s, numbers, integers):
-    numbers[0], numbers[1] = s.r, s.last
-    numbers[2], numbers[3] = s.A[1, 0], s.inner.x[-1]
-    integers[0], integers[1], integers[2] = s.flag, s.n, s.inner.n
-    integers[3], integers[4], integers[5] = s.A.shape[0], s.A.shape[1], s.k[0]
-    s.inner.x[0] = -1.0
-
-
-int64 = st.integers(-(2**63), 2**63 - 1)
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.booleans(), int64, st.floats(), st.floats(), int64, int64, st.integers(2, 4), st.integers(1, 4))
-def test_a_packed_struct_gives_back_every_number(flag, n, r, last, m, k, rows, columns):
-    A = np.arange(rows * columns, dtype=float).reshape(rows, columns)
-    inner = Inner(np.array([1.0, 2.0, 3.0]), m)
-    packed = Struct(Outer(flag, n, r, A, inner, np.array([k, 1]), last))
-    numbers_, integers = np.zeros(4), np.zeros(6, dtype=np.int64)
-    unpack(packed, numbers_, integers)
-    assert same_bits(numbers_[0], r)
-    assert same_bits(numbers_[1], last)
-    assert numbers_[2:].tolist() == [A[1, 0], 3.0]
-    assert integers.tolist() == [flag, n, m, rows, columns, k]
-    assert inner.x[0] == -1.0  # elements are shared, not copied
-
-
-def test_a_struct_knows_its_fields():
-    kind = struct_type(Outer)
-    assert kind is struct_type(Outer)
-    assert kind.field("r")[0] == numba.float64
-    assert kind.field("A")[0] == numba.types.Array(numba.float64, 2, "C")
-    assert kind.field("nothing") is None
-
-
-GOOD = Outer(True, 1, 2.0, np.ones((2, 2)), Inner(np.ones(1), 1), np.ones(1, dtype=np.int64), 0.0)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("A", np.ones(4)),
-        ("A", np.ones((2, 2, 2))),
-        ("A", np.ones((2, 2), dtype=np.float32)),
-        ("A", np.ones((2, 2), dtype=np.int64)),
-        ("A", np.ones((2, 3), order="F")),
-        ("A", np.ones((4, 4))[::2, ::2]),
-        ("k", np.ones(2)),
-        ("k", np.ones(2, dtype=np.int32)),
-    ],
-)
-def test_an_array_that_does_not_fit_its_field_is_refused(field, value):
-    Struct(GOOD)
-    with pytest.raises(TypeError, match=f"field '{field}' must be a contiguous"):
-        Struct(GOOD._replace(**{field: value}))
-
-
-def test_a_wrong_array_inside_a_nested_struct_is_refused():
-    with pytest.raises(TypeError, match="field 'x' must be a contiguous"):
-        Struct(GOOD._replace(inner=Inner(np.ones((1, 1)), 1)))
-
-
-@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
-def test_an_integer_that_does_not_fit_is_refused(number):
-    with pytest.raises(OverflowError):
-        Struct(GOOD._replace(n=number))
-
-
-def test_an_unknown_field_does_not_compile():
-    def wrong(s):
-        return s.nothing
-
-    with pytest.raises(numba.TypingError, match="nothing"):
-        jit(wrong)(Struct(GOOD))
 
 
 def test_a_kernel_is_loaded_once_in_a_process():

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from impinge import Adaptive, Baumgarte, FixedStep, InputError, ModelBuilder, robots, simulate
 from impinge.analysis.orbit import periodic_orbit
 from impinge.analysis.sensitivity import sensitivity
-from impinge.compile import callback
-from impinge.contact.law import GAP, GUARD, watching
+from impinge.compile import Vector, entry
+from impinge.contact.law import GAP, watching
 from mechanisms import block, four_bar, four_bar_pose, maze
 from models import balls, bump, pendulum, pulled_ball, shaker, stack
 
@@ -421,8 +421,8 @@ def test_a_pass_that_grazes_without_a_push_has_a_derivative():
     np.testing.assert_allclose(found.matrix, np.block([[np.eye(2), 8 * np.eye(2)], [np.zeros((2, 2)), np.eye(2)]]))
 
 
-@callback(GUARD)
-def _sleep(mode, gap, rate, force, a, values):
+@entry
+def _sleep(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
     values[0] = values[1] = -1.0
     return watching(GAP, GAP)
 

@@ -208,6 +208,6 @@ def _constraint_poles(plant: Plant, w: Workspace, d: Tangent, rows: Sequence[int
     m, nv = d.value.size, plant.nv
     W = w.out[nv + 4 * m + 3 + nv * m :][: m * m].reshape((m, m))[np.ix_(rows, rows)]
     work, n = row_workspace(m), len(rows)
-    rank = pivoted_cholesky(W, n, work)
+    rank = pivoted_cholesky(W, n, Struct(work))
     independent = [rows[k] for k in work.order[:rank]]
     return [root for i in independent for root in np.roots([1.0, -d.slopes[2 * i + 1], -d.slopes[2 * i]])]

@@ -14,7 +14,7 @@ from impinge.contact.law import Law, is_compliant
 from impinge.errors import InputError, StartError, unknown_name
 from impinge.model import Model
 from impinge.simulation.check import START_TOLERANCE, check_inertia, laws_of
-from impinge.simulation.dynamics import evaluate
+from impinge.simulation.dynamics import right_hand_side
 from impinge.simulation.method import Adaptive
 from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace, workspace
 from impinge.simulation.run import plant_of
@@ -120,14 +120,14 @@ def in_mode(
         w.mode[c] = plant.passed[c]
     w.mode[list(closed)] = plant.closing[list(closed)]
     packed, derivative = (Struct(plant), Struct(w)), np.zeros(w.y.size)
-    evaluate(*packed, point.time, w.y, derivative)  # for the slips, at which they stick
+    right_hand_side(*packed, point.time, w.y, derivative)  # for the slips, at which they stick
     w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
-    evaluate(*packed, point.time, w.y, derivative)
+    right_hand_side(*packed, point.time, w.y, derivative)
     _check(model, plant, w, closed, rows, who)
     w.y[: plant.nq + plant.nv] = np.concatenate(onto_rows(model, point, rows))
-    evaluate(*packed, point.time, w.y, derivative)
+    right_hand_side(*packed, point.time, w.y, derivative)
     w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
-    evaluate(*packed, point.time, w.y, derivative)
+    right_hand_side(*packed, point.time, w.y, derivative)
     return plant, w
 
 

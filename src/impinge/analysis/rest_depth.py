@@ -23,7 +23,7 @@ def rest_depth(law: Law, force: float) -> tuple[float, float]:
     load = max(force, _LEAST)
 
     def pushes(depth: float) -> bool:
-        law.prescribe(mode, NORMAL, -depth, 0.0, gains.ctypes.data, out.ctypes.data)
+        law.prescribe(mode, NORMAL, -depth, 0.0, gains, out)
         return bool(out[0] >= load)
 
     low, high = 0.0, 1e-9
@@ -31,6 +31,6 @@ def rest_depth(law: Law, force: float) -> tuple[float, float]:
         low, high = high, 2.0 * high
     while low < (middle := 0.5 * (low + high)) < high:
         low, high = (low, middle) if pushes(middle) else (middle, high)
-    law.slope(mode, NORMAL, -high, 0.0, gains.ctypes.data, out.ctypes.data)
+    law.slope(mode, NORMAL, -high, 0.0, gains, out)
     slope = -1.0 / float(out[0])
     return high + (force - load) * slope, slope

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from impinge.analysis.tangent import differentiate, tangent_workspace
 from impinge.analysis.variation import flow_of, propagate
-from impinge.compile import Struct, jit
+from impinge.compile import Integers, Matrix, Struct, Vector, entry
 from impinge.contact.law import EXTENT, GAP, TOUCHING, WATCH_BITS
 from impinge.contact.law import RATE as WATCHES_RATE
 from impinge.errors import InputError
 from impinge.model import Model
 from impinge.simulation import contacts
-from impinge.simulation.dynamics import evaluate, evaluate_and_press
-from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE, Plant, workspace
+from impinge.simulation.dynamics import evaluate_and_press, right_hand_side
+from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE, Plant, Workspace, workspace
 
 FloatArray = NDArray[np.float64]
 
@@ -38,8 +38,8 @@ _AGREE = 1e-6
 _ROUNDING = 1e-9
 
 
-@jit
-def _watch(plant: Any, w: Any, t: float, y: Any, dy: Any, values: Any, watched: Any) -> None:
+@entry
+def _watch(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector, values: Matrix, watched: Integers) -> None:
     """Write the guards of all contacts at a state, and what they watch."""
     evaluate_and_press(plant, w, t, y, dy)
     for c in range(plant.nc):
@@ -237,7 +237,7 @@ class Variation:
 
         def force(dt: float) -> float:
             for _ in range(2):  # the first finds the slips
-                evaluate(*self.packed[:2], t + dt, self.flow.y, derivative)
+                right_hand_side(*self.packed[:2], t + dt, self.flow.y, derivative)
                 w.anchor[follow] = w.rows[VALUE, rows]
             return float(w.rows[FORCE, i])
 

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Matrix, Vector, ask, call, jit
+from impinge.compile import Matrix, Vector, ask, call, entry, jit
 from impinge.contact.law import NORMAL, TANGENT
 from impinge.contact.rows import minimum_norm, row_forces
 from impinge.model import Model
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import FORCE, RATE, VALUE
+from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace
 
 
 class OtherForces(NamedTuple):
@@ -82,8 +82,8 @@ def tangent_workspace(model: Model, size: int) -> Tangent:
     )
 
 
-@jit
-def differentiate(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
+@entry
+def differentiate(plant: Plant, w: Workspace, d: Tangent, t: float, y: Vector) -> None:
     """Evaluate the current mode at a state and write ∂a/∂z and ∂λ/∂z to ``d.a`` and ``d.force``.
 
     Derivatives by the coordinates alone leave the anchors of the slips where they are.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from impinge.analysis.tangent import differentiate
-from impinge.compile import Cube, Matrix, Vector, jit
-from impinge.simulation.plant import Plant
+from impinge.analysis.tangent import Tangent, differentiate
+from impinge.compile import Cube, Matrix, Vector, entry
+from impinge.simulation.plant import Plant, Workspace
 
 
 class Flow(NamedTuple):
@@ -37,8 +37,8 @@ def flow_of(plant: Plant, size: int, steps: Matrix, states: Matrix, seed: Matrix
     )
 
 
-@jit
-def propagate(plant: Any, w: Any, d: Any, flow: Any, first: int, last: int, record: Any) -> None:
+@entry
+def propagate(plant: Plant, w: Workspace, d: Tangent, flow: Flow, first: int, last: int, record: Cube) -> None:
     """Carry ``flow.X`` through consecutive steps in the current mode; ``record`` receives it at their ends."""
     nq, nx, columns = plant.nq, plant.nq + plant.nv, flow.X.shape[1]
     a, c = plant.tableau.a, plant.tableau.c

@@ -13,19 +13,20 @@ from importlib.metadata import PackageNotFoundError, requires
 from impinge.compile import cache
 
 
-def examine(compile_ahead: bool = False) -> int:
+def examine(compile_first: bool = False) -> int:
     """Print the findings; return 0 if machine code can be made and run, 1 if not."""
-    if compile_ahead:
-        from impinge.simulation.warm import warm
+    if compile_first:
+        from impinge.cli.ahead import compile_ahead
 
         begin = time.perf_counter()
-        warm()
-        print(f"compiled    hot loops, {time.perf_counter() - begin:.0f} s")
+        count = compile_ahead()
+        print(f"compiled    {count} entry points, {time.perf_counter() - begin:.0f} s")
     print(
         f"python      {platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     )
     _packages()
     _cache()
+    _loops()
     _timer()
     return _machine_code()
 
@@ -61,6 +62,29 @@ def _cache() -> None:
         (folder / probe).unlink(missing_ok=True)
     state = "writable" if writable else "not writable: every run compiles anew; set IMPINGE_CACHE to another folder"
     print(f"cache       {folder}: {len(entries)} entries, {size:.1f} MB, {state}")
+
+
+def _loops() -> None:
+    """Say where the code of the entry points would come from: frozen, cached, or compiled when it is first used."""
+    from impinge.cli.ahead import all_entries
+    from impinge.compile import frozen
+
+    entries, levels = all_entries(), frozen.levels()
+    ready = {one.name for one in entries if frozen.load(one.name, one.key) is not None}
+    cached = {one.name for one in entries if cache.load(frozen.cache_name(one.name, one.key)) is not None} - ready
+    missing = [one.name for one in entries if one.name not in ready | cached]
+    if not frozen.FOLDER.is_dir():
+        of = "none came with this package: it is a clone"
+    elif not levels:
+        of = "none for this processor"
+    else:
+        of = f"for {levels[0].cpu}"
+    print(f"loops       {len(ready)} frozen ({of}), {len(cached)} cached, {len(missing)} missing")
+    for name in missing[:3]:
+        print(f"  missing     {name}")
+    if missing:
+        more = f"and {len(missing) - 3} more: " if len(missing) > 3 else ""
+        print(f"              {more}compiled when first used, or now by `impinge doctor --compile`")
 
 
 def _timer() -> None:

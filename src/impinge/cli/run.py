@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,6 @@ def run_study(name: str, settings: Sequence[str], law: str | None, out: str | No
     """Run a study, write and print what was asked for, and return the exit code."""
     study = find_study(name)
     until = parse_settings(study, settings).get("until", 1.0)
-
-    from impinge.compile.jit import before_compiling  # heavy: only once the words are known to be right
-
-    before_compiling(lambda: print("compiling the simulator, once: about a minute", file=sys.stderr))
     with progress_bar(study.name, float(until)) as progress:
         report = execute(study, settings, law, progress)
     if out is not None:

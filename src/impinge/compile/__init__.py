@@ -1,36 +1,29 @@
-"""Symbolic functions → machine code, cached. The lowest layer."""
+"""Symbolic functions and hot loops → machine code: frozen, cached or made now. The lowest layer."""
 
-from impinge.compile.jit import ask, call, callback, inlined, jit
 from impinge.compile.kernel import Kernel, compile_kernel
-from impinge.compile.struct import (
-    Cube,
-    IntegerMatrix,
-    Integers,
-    Matrix,
-    Struct,
-    Vector,
-    keep_array,
-    pack_once,
-    struct_at,
-    struct_type,
-)
+from impinge.compile.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
+from impinge.compile.loop import Entry, ask, call, entry, inlined, jit, prepare, struct_at, vector_at
+from impinge.compile.struct import Struct, keep_array, pack_once
 
 __all__ = [
     "Cube",
+    "Entry",
     "IntegerMatrix",
     "Integers",
     "Kernel",
     "Matrix",
+    "Pointer",
     "Struct",
     "Vector",
     "ask",
     "call",
-    "callback",
     "compile_kernel",
+    "entry",
     "inlined",
     "jit",
     "keep_array",
     "pack_once",
+    "prepare",
     "struct_at",
-    "struct_type",
+    "vector_at",
 ]

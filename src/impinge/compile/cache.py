@@ -9,11 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
+import re
 import tempfile
+import time
 from pathlib import Path
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
+_DAY = 86400.0
+_UNUSED = 60 * _DAY  # entries that nobody has used for so long are removed
+_VERSIONS = 3  # of the code of one loop: those used last are kept
+_OURS = re.compile(r"(?P<loop>[\w.<>]+)-[0-9a-f]{32}-[0-9a-f]{8}\.loop|[0-9a-f]{64}\.kernel")
+_FORMER = re.compile(r"[0-9a-f]{64}\.(loop|o)")  # as version 0.1 named its entries
+
+_log = logging.getLogger("impinge")
+_swept: set[Path] = set()
 
 
 def directory() -> Path:
@@ -33,14 +44,33 @@ def key(*parts: str) -> str:
     return digest.hexdigest()
 
 
+def packed(payload: bytes) -> bytes:
+    """Return what is written to a file: the payload and, before it, its hash."""
+    return hashlib.sha256(payload).digest() + payload
+
+
+def read(file: Path) -> bytes:
+    """Return the payload of a file; raise ValueError if it is damaged, OSError if it cannot be read."""
+    content = file.read_bytes()
+    digest, payload = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
+    if hashlib.sha256(payload).digest() != digest:
+        raise ValueError(f"{file} is damaged")
+    return payload
+
+
 def load(name: str) -> bytes | None:
-    """Return the payload stored under ``name``, or None if it is absent or damaged."""
+    """Return the payload stored under ``name``, or None if it is absent or, which is said, damaged."""
     try:
-        content = (directory() / name).read_bytes()
+        file = directory() / name
+        payload = read(file)
+        if time.time() - file.stat().st_mtime > _DAY:
+            os.utime(file)  # it is in use
+    except ValueError:
+        _log.warning("impinge: the cache's entry %s is damaged: it is compiled again", name)
+        return None
     except (OSError, RuntimeError):  # RuntimeError: no home folder to be found
         return None
-    digest, payload = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
-    return payload if hashlib.sha256(payload).digest() == digest else None
+    return payload
 
 
 def store(name: str, payload: bytes) -> bool:
@@ -51,11 +81,38 @@ def store(name: str, payload: bytes) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".part-", dir=folder)
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(payload).digest() + payload)
+            file.write(packed(payload))
         os.replace(temporary, folder / name)
+        if folder not in _swept:
+            _swept.add(folder)
+            sweep(folder)
     except (OSError, RuntimeError):
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         return False
     return True
+
+
+def sweep(folder: Path) -> None:
+    """Remove what will not be used again: entries of former versions, of former code, and long unused ones.
+
+    Nothing is touched that impinge has not written. An entry that another process still wants costs a recompilation.
+    """
+    versions: dict[str, list[tuple[float, Path]]] = {}
+    now = time.time()
+    for file in folder.iterdir():
+        ours = _OURS.fullmatch(file.name)
+        with contextlib.suppress(OSError):
+            if _FORMER.fullmatch(file.name):
+                file.unlink()
+            elif ours:
+                used = file.stat().st_mtime
+                if now - used > _UNUSED:
+                    file.unlink()
+                elif ours["loop"]:
+                    versions.setdefault(ours["loop"], []).append((used, file))
+    for known in versions.values():
+        for _, file in sorted(known)[:-_VERSIONS]:
+            with contextlib.suppress(OSError):
+                file.unlink()

@@ -52,7 +52,6 @@ _CALLS = {
     ca.OP_HYPOT: ("hypot", 2),
     ca.OP_REMAINDER: ("remainder", 2),
 }
-LIBRARY_FUNCTIONS = tuple(name for name, _ in _CALLS.values() if not name.startswith("llvm."))
 
 _OP_NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 

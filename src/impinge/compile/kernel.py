@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from impinge.compile import cache
-from impinge.compile.ir import LIBRARY_FUNCTIONS, assembly
+from impinge.compile import cache, machine
+from impinge.compile.ir import assembly
 from impinge.errors import CompileError
 
-_ENTRY = "kernel"
 _loaded: dict[str, tuple[int, Any]] = {}
 
 
@@ -92,43 +89,19 @@ def _plain(array: NDArray[np.float64]) -> bool:
     return array.dtype == np.float64 and array.flags.c_contiguous
 
 
-@functools.cache
-def _machine() -> Any:
-    """Return LLVM's description of this computer, with the C library's functions made known."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    library = ctypes.CDLL(ctypes.util.find_library("m"))
-    for name in LIBRARY_FUNCTIONS:
-        pointer = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-        llvm.add_symbol(name, pointer)
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
-
-
 def _translate(text: str) -> bytes:
-    machine = _machine()
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
-    passes.getModulePassManager().run(module, passes)
-    return bytes(machine.emit_object(module))
+    return machine.host().emit(llvm.parse_assembly(text), machine.KERNELS)
 
 
 def _load(text: str) -> int:
     """Return the entry point of the machine code for an assembly text, from the cache if it is there."""
-    machine = _machine()
-    features = llvm.get_host_cpu_features().flatten()
-    name = cache.key(text, llvmlite.__version__, machine.triple, llvm.get_host_cpu_name(), features) + ".o"
+    name = cache.key(text, machine.host().text) + ".kernel"
     if name not in _loaded:
         code = cache.load(name)
         if code is None:
             code = _translate(text)
             cache.store(name, code)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        _loaded[name] = engine.get_function_address(_ENTRY), engine
+        _loaded[name] = machine.load(code)
     return _loaded[name][0]
 
 
@@ -159,7 +132,7 @@ def compile_kernel(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, A
         )
     return Kernel(
         name=name,
-        address=_load(assembly(function, _ENTRY)),
+        address=_load(assembly(function, machine.ENTRY)),
         inputs={k: v.numel() for k, v in inputs.items()},
         outputs={k: v.shape for k, v in zip(outputs, shared, strict=True)},
         instructions=function.n_instructions(),

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import inf, log1p
 from typing import Any, ClassVar
 
-from impinge.compile.jit import jit
+from impinge.compile import jit
 from impinge.contact.friction import HOLD
 from impinge.contact.law import ACCELERATION, FORCE, SLOW, TOUCHING
 from impinge.errors import InputError, as_number, show

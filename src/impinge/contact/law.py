@@ -19,7 +19,8 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from impinge.compile.jit import Callback, jit
+from impinge.compile import Entry, jit
+from impinge.compile.layout import FLOAT, INTEGER, ArrayKind, Signature
 
 # What a law prescribes (the return value of its first function).
 FORCE = 0
@@ -44,14 +45,16 @@ GUARDS = 2
 TOUCHING, SLOW, NOTHING = 1e-14, 1e-13, 1e-10
 
 # prescribe(mode, NORMAL or TANGENT, gap or slip, rate, gains, out value) -> FORCE or ACCELERATION
-PRESCRIBE = "int64(int64, int64, float64, float64, CPointer(float64), CPointer(float64))"
+_VECTOR = ArrayKind(FLOAT, 1)
+PRESCRIBE = Signature((INTEGER, INTEGER, FLOAT, FLOAT, _VECTOR, _VECTOR), INTEGER)
 # slope(the same, out derivatives by gap or slip and by rate) -> the same
 SLOPE = PRESCRIBE
 # guard(mode, gap, rate, force, gains, out values[GUARDS]) -> what each of them watches, see `watching`; above
 # -TOUCHING a guard has not clearly fallen, so rates and forces are scaled to that
-GUARD = "int64(int64, float64, float64, float64, CPointer(float64), CPointer(float64))"
+GUARD = Signature((INTEGER, FLOAT, FLOAT, FLOAT, _VECTOR, _VECTOR), INTEGER)
 # decide(mode, gap, rate, force, gains, fired guards as bits) -> mode
-DECIDE = "int64(int64, float64, float64, float64, CPointer(float64), int64)"
+DECIDE = Signature((INTEGER, FLOAT, FLOAT, FLOAT, _VECTOR, INTEGER), INTEGER)
+FUNCTIONS = {"prescribe": PRESCRIBE, "slope": SLOPE, "guard": GUARD, "decide": DECIDE}
 
 
 @jit
@@ -88,10 +91,10 @@ class Law(ContactLaw, Protocol):
         prescribe, slope, guard, decide: the compiled functions.
     """
 
-    prescribe: ClassVar[Callback]
-    slope: ClassVar[Callback]
-    guard: ClassVar[Callback]
-    decide: ClassVar[Callback]
+    prescribe: ClassVar[Entry]
+    slope: ClassVar[Entry]
+    guard: ClassVar[Entry]
+    decide: ClassVar[Entry]
 
 
 def is_compliant(law: ContactLaw) -> bool:
@@ -99,5 +102,5 @@ def is_compliant(law: ContactLaw) -> bool:
     if not isinstance(law, Law):
         return False
     gains, value = np.array([*law.gains, 0.0], dtype=float), np.zeros(1)
-    kind = law.prescribe(law.closed.index(True), NORMAL, 0.0, 0.0, gains.ctypes.data, value.ctypes.data)
+    kind = law.prescribe(law.closed.index(True), NORMAL, 0.0, 0.0, gains, value)
     return kind == FORCE

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Integers, Matrix, Vector, jit
+from impinge.compile import Integers, Matrix, Vector, entry, jit
 from impinge.contact.law import ACCELERATION, DRAG, FORCE
 
 # A pivot this small against its row's own diagonal marks a row that depends on the others.
@@ -22,8 +22,8 @@ _DEPENDENT = 1e-11
 _SMALL, INDEPENDENT = 12, 1e-3
 
 
-@jit
-def pivoted_cholesky(A: Any, n: int, work: Any) -> int:
+@entry
+def pivoted_cholesky(A: Matrix, n: int, work: RowWorkspace) -> int:
     """Factor the leading n × n block of a positive semi-definite A: A[order, order] = L Lᵀ.
 
     Zeros cost nothing: contacts that do not act on each other are solved in O(n²).

@@ -1,7 +1,13 @@
-"""Controllers as sampled blocks, and how to choose their gains."""
+"""Controllers as sampled blocks, and how to choose their gains.
+
+What designs is loaded when it is first used: python-control takes a second, and a controller runs without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from impinge.control.derivative import FilteredDerivative
-from impinge.control.design import gain_on_root_locus
 from impinge.control.encoder import Encoder
 from impinge.control.feedback_linearization import FeedbackLinearization
 from impinge.control.gravity import GravityCompensation
@@ -16,6 +22,9 @@ from impinge.control.saturation import Saturation
 from impinge.control.schedule import Ramp
 from impinge.control.task_space import TaskSpacePDFF
 from impinge.control.trajectory import Move, Trajectory
+
+if TYPE_CHECKING:
+    from impinge.control.design import gain_on_root_locus
 
 __all__ = [
     "PDFF",
@@ -41,3 +50,11 @@ __all__ = [
     "Turns",
     "gain_on_root_locus",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "gain_on_root_locus":
+        from impinge.control.design import gain_on_root_locus
+
+        return gain_on_root_locus
+    raise AttributeError(f"module 'impinge.control' has no attribute '{name}'")

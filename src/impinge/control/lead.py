@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-
-import control
+from typing import TYPE_CHECKING
 
 from impinge.errors import InputError, as_number, show
 from impinge.simulation.clock import exact_period
+
+if TYPE_CHECKING:
+    import control
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Lead:
     @property
     def transfer(self) -> control.TransferFunction:
         """The compensator as python-control has it."""
+        import control
+
         return control.tf([self.gain, self.gain * self.zero], [1.0, self.pole])
 
     def sampled(self, period: float) -> SampledLead:
@@ -74,4 +78,6 @@ class SampledLead:
     @property
     def transfer(self) -> control.TransferFunction:
         """The block as python-control has it, in discrete time."""
+        import control
+
         return control.tf([self._now, self._before], [1.0, -self._decay], self.period)

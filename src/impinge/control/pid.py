@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import exp, inf
 from numbers import Real
-from typing import Any
-
-import control
+from typing import TYPE_CHECKING, Any
 
 from impinge.control.check import one_each, vector
 from impinge.control.derivative import FilteredDerivative
 from impinge.errors import InputError, as_number, show, unknown_name
+
+if TYPE_CHECKING:
+    import control
 
 Each = float | Sequence[float]
 
@@ -115,6 +116,8 @@ class PID:
 
     def transfer(self, axis: int = 0) -> control.TransferFunction:
         """Return an axis's feedback, from the measurement to minus the output, in discrete time and unlimited."""
+        import control
+
         T = float(self.period)
         decay = exp(-self.pole * T)  # the filter's pole; on a ramp it gives the slope in the end
         slope = self.k_d[axis] * (1 - decay) / T

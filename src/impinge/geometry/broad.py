@@ -8,7 +8,7 @@ number of boxes and near pairs, whatever their sizes. Nothing is kept from one c
 
 from __future__ import annotations
 
-from math import floor, frexp, inf, sqrt
+from math import floor, inf, log2, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,7 +180,7 @@ def _level(lo: Any, hi: Any) -> int:
     extent = max(hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2])
     if not extent < inf:
         return -1
-    level = max(0, frexp(extent)[1] - _SMALLEST)
+    level = floor(log2(extent)) + 1 - _SMALLEST if extent >= 2.0**_SMALLEST else 0
     far = max(abs(lo[0]), abs(lo[1]), abs(lo[2]))
     return level if level < LEVELS and far < _FAR * 2.0 ** (level + _SMALLEST) else -1
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, types
 
-from impinge.compile import IntegerMatrix, callback, struct_type
-from impinge.compile.jit import Callback
+from impinge.compile import Cube, Entry, IntegerMatrix, Matrix, entry
 from impinge.geometry.capsule_mesh import capsule_mesh
 from impinge.geometry.capsule_pairs import capsule_box, capsule_capsule, capsule_half_space
 from impinge.geometry.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope, round_work
@@ -30,8 +28,6 @@ from impinge.geometry.table import (
     CYLINDER,
     HALF_SPACE,
     MESH,
-    MOST_POINTS,
-    POINT_SIZE,
     SPHERE,
     Shapes,
 )
@@ -45,70 +41,52 @@ class Collisions(NamedTuple):
     rounds: RoundWork
 
 
-# (shapes, places (n, 3), axes (n, 3, 3), collisions, a, b, margin, out points (4, 8)) -> how many points
-_POINTER = types.CPointer(types.float64)
-_SIGNATURE = types.int64(
-    struct_type(Shapes),
-    _POINTER,
-    _POINTER,
-    struct_type(Collisions),
-    types.int64,
-    types.int64,
-    types.float64,
-    _POINTER,
-)
-
-
-def _named(name: str, function: Callable[..., Any]) -> Callback:
+def _named(name: str, function: Callable[..., Any]) -> Entry:
     """Return a function as machine code under a name of its own, by which it is cached."""
     function.__qualname__ = name
-    return callback(_SIGNATURE)(function)
+    return entry(function)
 
 
-def _plain(pair: Callable[..., Any]) -> Callback:
+def _plain(pair: Callable[..., Any]) -> Entry:
     """Adapt a pair of two shapes that are given by their sizes."""
 
-    def code(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
-        n = shapes.kind.size
-        x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+    def code(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
         return pair(shapes.size[a], x[a], R[a], shapes.size[b], x[b], R[b], margin, points)
 
     return _named(pair.__name__, code)
 
 
-def _with_polytope(pair: Callable[..., Any], first: bool) -> Callback:
+def _with_polytope(pair: Callable[..., Any], first: bool) -> Entry:
     """Adapt a pair of which the first or the second shape is a polytope."""
 
-    def code(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
-        n, k = shapes.kind.size, shapes.polytope[a] if first else shapes.polytope[b]
-        x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+    def code(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+        k = shapes.polytope[a] if first else shapes.polytope[b]
         return pair(shapes.size[a], x[a], R[a], shapes.size[b], x[b], R[b], margin, points, shapes.polytopes, k)
 
     return _named(pair.__name__, code)
 
 
-def _with_cylinder(pair: Callable[..., Any]) -> Callback:
+def _with_cylinder(pair: Callable[..., Any]) -> Entry:
     """Adapt a pair of a capsule or cylinder with a cylinder."""
 
-    def code(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
-        n, s, t = shapes.kind.size, shapes.size[a], shapes.size[b]
-        x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+    def code(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+        s, t = shapes.size[a], shapes.size[b]
         return pair(shapes.polytopes, s[0], s[1], x[a], R[a], t[0], t[1], x[b], R[b], margin, w.rounds, points)
 
     return _named(pair.__name__, code)
 
 
-@callback(_SIGNATURE)
-def _cylinder_polytope(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
-    n, s, k = shapes.kind.size, shapes.size[a], shapes.polytope[b]
-    x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+@entry
+def _cylinder_polytope(
+    shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix
+) -> int:
+    s, k = shapes.size[a], shapes.polytope[b]
     return cylinder_polytope(shapes.polytopes, s[0], s[1], x[a], R[a], k, x[b], R[b], margin, w.rounds, points)
 
 
-@callback(_SIGNATURE)
-def _polytopes(shapes: Any, places: Any, turns: Any, w: Any, a: int, b: int, margin: float, out: Any) -> int:
-    n, j, k = shapes.kind.size, shapes.polytope[a], shapes.polytope[b]
-    x, R, points = carray(places, (n, 3)), carray(turns, (n, 3, 3)), carray(out, (MOST_POINTS, POINT_SIZE))
+@entry
+def _polytopes(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+    j, k = shapes.polytope[a], shapes.polytope[b]
     return polytope_polytope(shapes.polytopes, j, x[a], R[a], k, x[b], R[b], margin, w.polytopes, points)
 
 

@@ -10,9 +10,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numba import carray, types
 
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import Matrix, Vector, ask, entry, jit
 from impinge.geometry import clip
 from impinge.geometry.clip import LABELS, choose, clip_segment
 from impinge.geometry.epa import depth
@@ -30,13 +29,11 @@ from impinge.geometry.round_sets import (
     make_room,
 )
 from impinge.geometry.segments import side_by_side
-from impinge.geometry.table import MOST_POINTS, POINT_SIZE, Polytopes
+from impinge.geometry.table import Polytopes
 
 _ALONG = 0.01  # sine of the angle up to which a side is along an edge
 _TOUCHING = 1e-6  # share of the size: a distance too short to tell the normal of what is round
 _POINTS = 3  # kind of feature; faces of a are 0, of b 1
-_POINTER = types.CPointer(types.float64)
-_MEET = types.int64(struct_type(Polytopes), struct_type(RoundWork), types.float64, *[_POINTER] * 3)
 
 
 @jit
@@ -97,10 +94,9 @@ def _lay_line(w: Any, k: Any, n: Any, sign: float, size: float, out: Any) -> int
     return 0
 
 
-@callback(_MEET)
-def _meet(t: Any, w: Any, margin: float, origin: Any, turn: Any, rows: Any) -> int:
+@entry
+def _meet(t: Polytopes, w: RoundWork, margin: float, xa: Vector, Ra: Matrix, points: Matrix) -> int:
     """Write the contact points of the two sets that have been laid out."""
-    xa, Ra, points = carray(origin, 3), carray(turn, (3, 3)), carray(rows, (MOST_POINTS, POINT_SIZE))
     n, s, size, skin = w.axis, w.sets, w.size[0], w.skin[0]
     margin += skin
     fa, gap = best_face(w, w.order[0])

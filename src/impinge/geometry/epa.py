@@ -10,9 +10,8 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
-from impinge.compile import Cube, IntegerMatrix, Matrix, ask, callback, jit, struct_type
+from impinge.compile import Cube, IntegerMatrix, Matrix, ask, entry, jit
 from impinge.geometry.gjk import Sets, add_corner
 
 _CORNERS, _FACES, _EDGES = 160, 1200, 480
@@ -163,8 +162,8 @@ def _push(h: Any, faces: Any, nearest: Any, corner: Any, seen: float) -> int:
     return faces
 
 
-@callback(types.int64(struct_type(Hull)))
-def _grow(h: Any) -> int:
+@entry
+def _grow(h: Hull) -> int:
     """Set depth, witness points and normal of sets that overlap; return the number of corners it took."""
     size = _start(h)
     faces, corner, nearest = 4, 4, 0

@@ -10,9 +10,8 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
-from impinge.compile import Cube, Integers, Matrix, Vector, ask, callback, jit, struct_type
+from impinge.compile import Cube, Integers, Matrix, Vector, ask, entry, jit
 
 _STEPS = 100  # a polyhedron needs ten, a rim some thirty
 _CLOSE = 1e-14  # relative gap of the squared distance to its lower bound, at which the distance is found
@@ -194,8 +193,8 @@ def _set_witness(s: Any) -> None:
             s.witness[i, j] = x
 
 
-@callback(types.int64(struct_type(Sets), types.float64, types.float64, types.float64))
-def _search(s: Any, x: float, y: float, z: float) -> int:
+@entry
+def _search(s: Sets, x: float, y: float, z: float) -> int:
     """Set the distance, the witness points and the normal; return 0 if the sets overlap."""
     s.length[0] = 0.0
     add_corner(s, s.simplex[0], -x, -y, -z)

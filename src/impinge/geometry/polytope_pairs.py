@@ -12,16 +12,15 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, types
 
-from impinge.compile import Matrix, Vector, ask, callback, jit, struct_type
+from impinge.compile import Matrix, Vector, ask, entry, jit
 from impinge.geometry import clip, gjk, sat
 from impinge.geometry.clip import LABELS, choose
 from impinge.geometry.features import FACES, FLAT, attained, facing, lowest, relate, write
 from impinge.geometry.gjk import distance
 from impinge.geometry.sat import best_box_edges, best_edges, best_face, is_box
 from impinge.geometry.segments import crossing, side_by_side
-from impinge.geometry.table import MOST_POINTS, POINT_SIZE, Polytopes
+from impinge.geometry.table import Polytopes
 
 _TIE, _RELATIVE = 1e-8, 5e-7  # share of the size, and of the distance, by which an axis must be better than a face
 _EDGES, _POINTS = 2, 3  # kinds of features; faces of a are 0, of b 1
@@ -171,19 +170,14 @@ def _at_points(xa: Any, Ra: Any, gap: float, n: Any, size: float, w: Any, points
     return 1
 
 
-_POINTER = types.CPointer(types.float64)
-_NEAR = types.int64(
-    struct_type(Polytopes), struct_type(PolytopeWork), types.int64, types.int64, types.float64, *[_POINTER] * 3
-)
-
-
-@callback(_NEAR)
-def _near(t: Any, w: Any, ka: int, kb: int, margin: float, origin: Any, turn: Any, rows: Any) -> int:
+@entry
+def _near(
+    t: Polytopes, w: PolytopeWork, ka: int, kb: int, margin: float, xa: Vector, Ra: Matrix, points: Matrix
+) -> int:
     """Write the points of polyhedra that the line between their origins does not separate.
 
     Called by address: callers stay small, and far pairs quick.
     """
-    xa, Ra, points = carray(origin, 3), carray(turn, (3, 3)), carray(rows, (MOST_POINTS, POINT_SIZE))
     s, axes = w.sets, w.axes
     V, W = (
         t.vertices[t.first_vertex[ka] : t.first_vertex[ka + 1]],

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.contact.law import ContactLaw, Law, is_compliant
+from impinge.contact.law import FUNCTIONS, ContactLaw, Law, is_compliant
 from impinge.errors import InputError, StartError, unknown_name
 from impinge.model import Gap, Model, Quantity
 from impinge.simulation.system import System
@@ -48,10 +48,29 @@ def laws_of(model: System, law: ContactLaw | Mapping[str, ContactLaw] | None, ki
             what = "an event-driven law" if _is_law(one, ContactLaw) else "a law"
             remedy = "Pass an object such as Baumgarte()."
             raise InputError(who, f"{what} for contact '{contact}'", repr(one), remedy)
+        if isinstance(one, Law):
+            _check_functions(one)
     return [chosen[contact] for contact in model.contacts]
 
 
 _LAWS: set[tuple[type, type]] = set()
+_CHECKED: set[type] = set()
+
+
+def _check_functions(law: Law) -> None:
+    """Raise the error that fits if a law's functions do not have the signatures that the simulator calls; once each."""
+    if type(law) in _CHECKED:
+        return
+    for what, signature in FUNCTIONS.items():
+        got = getattr(getattr(law, what), "signature", None)
+        if got != signature:
+            raise InputError(
+                f"'{what}' of law '{law.name}'",
+                f"an entry point {signature}",
+                "no entry point" if got is None else str(got),
+                "Decorate it with impinge.compile.entry and annotate its arguments as impinge.contact.law says.",
+            )
+    _CHECKED.add(type(law))
 
 
 def _is_law(one: object, kind: Any) -> bool:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import carray, types
-
-from impinge.compile import ask, call, callback, inlined, jit, struct_type
+from impinge.compile import Vector, ask, call, entry, inlined, jit
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.rows import INDEPENDENT, row_forces
 from impinge.simulation.contacts import closing_mode, prescribe, prescribe_again
@@ -16,9 +14,6 @@ from impinge.simulation.slide import slide_instead, slip_accelerations
 # A sum is nothing if it is this small against its terms: then what rests has no acceleration at all.
 _ROUNDING = 16 * 2.0**-52
 _SMALL = 1e-9  # larger ones are not even looked at
-_POINTER = types.CPointer(types.float64)
-_EVALUATE = types.int64(struct_type(Plant), struct_type(Workspace), types.float64, _POINTER, _POINTER)
-_FIND_PRESS = types.int64(struct_type(Plant), struct_type(Workspace))
 
 
 @jit
@@ -67,12 +62,11 @@ def _fly(plant: Any, w: Any, t: float, y: Any, dy: Any) -> bool:
     return True
 
 
-@callback(_EVALUATE)
-def right_hand_side(plant: Any, w: Any, t: float, state: Any, derivative: Any) -> int:
+@entry
+def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector) -> int:
     """Do the work of `evaluate`; called by address so that its many callers do not each contain it."""
     nq, nv, nh, nc, ne, nt = plant.nq, plant.nv, plant.nh, plant.nc, plant.ne, plant.nt
     m = nh + nc + plant.ns
-    y, dy = carray(state, w.y.size), carray(derivative, w.y.size)
     out, rows, closed, value = w.out, w.rows, w.prescribed, w.value
     w.counts[EVALUATIONS] += 1
     if plant.flight != 0 and in_flight(plant, w) and _fly(plant, w, t, y, dy):
@@ -177,8 +171,8 @@ def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> flo
     return w.attempt[i]
 
 
-@callback(_FIND_PRESS)
-def find_press(plant: Any, w: Any) -> int:
+@entry
+def find_press(plant: Plant, w: Workspace) -> int:
     """Do the second half of `evaluate_and_press`, by address for the same reason."""
     for c in range(plant.nc):
         i = plant.nh + c

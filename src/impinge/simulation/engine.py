@@ -19,9 +19,8 @@ from math import exp, floor
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from impinge.compile import callback, jit, struct_type
+from impinge.compile import entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, TOO_SMALL, carry_out, change_inputs
@@ -128,8 +127,8 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
     return DONE
 
 
-@callback(types.int64(struct_type(Plant), struct_type(Workspace), struct_type(Log), types.float64, types.int64))
-def hold(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
+@entry
+def hold(plant: Plant, w: Workspace, log: Log, end: float, budget: int) -> int:
     """Hold ``w.command`` from now until ``end`` and measure just before it; return as `_advance` does.
 
     This is all that a tick of a controller asks of the simulator, in one call.

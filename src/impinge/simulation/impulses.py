@@ -17,9 +17,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import ask, entry, jit
 from impinge.contact.lcp.cone import contact_impulses
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
 from impinge.simulation.plant import RATE, assign
@@ -99,8 +98,8 @@ def _reduce(plant: Any, k: Any, size: int) -> None:
                 k.W[a, b] -= k.Y[i, a] * k.Y[i, b]
 
 
-@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace), types.int64, types.int64))
-def cone_impulses(stepper: Any, k: Any, count: int, elastic: int) -> int:
+@entry
+def cone_impulses(stepper: Stepper, k: StepWorkspace, count: int, elastic: int) -> int:
     """Do the work of `_solve`; called by address so that its callers do not each contain it."""
     plant, w = stepper.plant, k.w
     for a in range(count + k.slips[count]):
@@ -206,8 +205,8 @@ def _apply(plant: Any, k: Any, size: int) -> None:
     rates(plant, w, k.next, k.after)
 
 
-@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace)))
-def step_impulses(stepper: Any, k: Any) -> int:
+@entry
+def step_impulses(stepper: Stepper, k: StepWorkspace) -> int:
     """Find the impulses of a step from ``k.velocity``, ``k.least`` and who may touch (``k.member`` ≥ 0).
 
     On return ``k.next`` is v⁺, ``k.after`` its rates, ``k.impulse`` the impulses and ``k.member`` tells who was part

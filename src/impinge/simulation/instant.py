@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import ask, jit
+from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
@@ -26,6 +26,9 @@ from impinge.simulation.plant import (
     TAIL,
     TIME,
     VALUE,
+    Log,
+    Plant,
+    Workspace,
     assign,
     assign_rows,
     swap,
@@ -105,8 +108,8 @@ def _any_changed(plant: Any, w: Any) -> bool:
     return any_
 
 
-@jit
-def begin(plant: Any, w: Any, log: Any, longest: float) -> int:
+@entry
+def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     """Find the modes in which a run starts, and its first step; what strikes at once is an event."""
     evaluate(plant, w, w.time[TIME], w.y, w.K[0])
     for c in range(plant.nc):

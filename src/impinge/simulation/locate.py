@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import jit
+from impinge.compile import entry, jit
 from impinge.contact.law import TOUCHING
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
@@ -18,7 +18,7 @@ _EPSILON = float(np.finfo(float).eps)
 _ROUNDS = 64
 
 
-@jit
+@entry
 def resolution(t: float) -> float:
     """Return the time within which everything happens at one instant, s."""
     return 1e-12 + 1e-14 * abs(t)

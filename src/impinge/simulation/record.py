@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import call, jit
+from impinge.compile import Vector, call, entry, jit
 from impinge.simulation.contacts import changed
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.locate import resolution
-from impinge.simulation.plant import FORCE, RATE, ROW_TIME, SAMPLES, TIME, VALUE, assign, impulses
+from impinge.simulation.plant import (
+    FORCE,
+    RATE,
+    ROW_TIME,
+    SAMPLES,
+    TIME,
+    VALUE,
+    Log,
+    Plant,
+    Workspace,
+    assign,
+    impulses,
+)
 from impinge.simulation.step import dense_state
 
 ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 
 
-@jit
-def measure(plant: Any, w: Any, t: float, y: Any) -> None:
+@entry
+def measure(plant: Plant, w: Workspace, t: float, y: Vector) -> None:
     """Write what sensors see of a state to ``w.seen``."""
     nx = plant.nq + plant.nv
     if plant.ny == 0:
@@ -99,8 +111,8 @@ def note_extremes(plant: Any, w: Any, rows: Any) -> None:
             w.max_force[c] = max(w.max_force[c], force)
 
 
-@jit
-def add_current(plant: Any, w: Any, log: Any) -> None:
+@entry
+def add_current(plant: Plant, w: Workspace, log: Log) -> None:
     """Append the current state unless the log has this instant already."""
     if w.time[TIME] > w.time[ROW_TIME]:
         # The rows of the state from which the next step begins are known already.

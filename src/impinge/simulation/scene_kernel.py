@@ -10,17 +10,13 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from numba import carray, types
-
-from impinge.compile import call, callback, jit, struct_type
+from impinge.compile import Pointer, Vector, call, entry, jit, vector_at
 from impinge.geometry.rotation import matrix_of, quaternion_rate, rotation_vector
 from impinge.scene.world import FREE, PATH
 from impinge.simulation.plant import TIME, Plant, Workspace
 from impinge.simulation.scene_contact import HERE, THERE, N, T, back, cross, dot, place, tangent, turned, write_contact
 from impinge.simulation.scene_tables import tables_at
 
-_POINTER = types.CPointer(types.float64)
-_KERNEL = types.int64(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
 _FAR = 0.5  # cosine between a normal and the reference of its tangents below which that moves on
 
 
@@ -139,8 +135,8 @@ def _write_response(s: Any, nv: int, response: Any, W: Any) -> None:
             W[i * m + j] = W[j * m + i] = total
 
 
-@callback(_KERNEL)
-def dynamics(state: Any, speed: Any, time: Any, held: Any, address: Any, result: Any) -> int:
+@entry
+def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, address: Pointer, result: Pointer) -> int:
     """Write what `Model.dynamics_expressions` lists, for a scene."""
     s = tables_at(int(address[0]))
     world, m, nc = s.world, s.bodies.shape[0], s.features.radius.size
@@ -148,8 +144,8 @@ def dynamics(state: Any, speed: Any, time: Any, held: Any, address: Any, result:
     for f in range(world.kind.size):
         bodies += world.kind[f] == FREE
     nv = 6 * bodies
-    q, v, u = carray(state, 7 * bodies), carray(speed, nv), carray(held, s.nu)
-    out = carray(result, nv + 4 * m + 3 + (nv + m) * m)
+    q, v, u = vector_at(state, 7 * bodies), vector_at(speed, nv), vector_at(held, s.nu)
+    out = vector_at(result, nv + 4 * m + 3 + (nv + m) * m)
     power = _move(s, q, v, time[0], u)
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
@@ -164,8 +160,8 @@ def dynamics(state: Any, speed: Any, time: Any, held: Any, address: Any, result:
     return 0
 
 
-@callback(_KERNEL)
-def signals(state: Any, speed: Any, time: Any, held: Any, address: Any, result: Any) -> int:
+@entry
+def signals(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, address: Pointer, result: Pointer) -> int:
     """Write kinetic and potential energy of a scene."""
     s = tables_at(int(address[0]))
     world, kinetic, potential = s.world, 0.0, 0.0
@@ -181,11 +177,10 @@ def signals(state: Any, speed: Any, time: Any, held: Any, address: Any, result: 
     return 0
 
 
-@callback(types.int64(_POINTER, _POINTER, types.int64))
-def turn(state: Any, rate: Any, nq: int) -> int:
+@entry
+def turn(y: Vector, dy: Vector, nq: int) -> int:
     """Write q̇ of free bodies, each with seven coordinates and six velocities."""
     bodies = nq // 7
-    y, dy = carray(state, 13 * bodies), carray(rate, 13 * bodies)
     for k in range(bodies):
         a, b = 7 * k, nq + 6 * k
         for i in range(3):
@@ -194,8 +189,8 @@ def turn(state: Any, rate: Any, nq: int) -> int:
     return 0
 
 
-@callback(types.int64(struct_type(Plant), struct_type(Workspace)))
-def tidy(plant: Any, w: Any) -> int:
+@entry
+def tidy(plant: Plant, w: Workspace) -> int:
     """Make quaternions that a step begins with have length one, and let the references of tangents follow.
 
     What depends on a quaternion depends on its direction alone, so nothing else changes; its rate is scaled with it.

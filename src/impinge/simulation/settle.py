@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import ask, entry, jit
 from impinge.contact import friction
 from impinge.contact.impact import impact_impulses
 from impinge.contact.law import ACCELERATION, NORMAL, NOTHING, TANGENT
@@ -48,8 +46,8 @@ def _targets(plant: Any, w: Any) -> bool:
     return True
 
 
-@callback(types.int64(struct_type(Plant), struct_type(Workspace)))
-def settle(plant: Any, w: Any) -> int:
+@entry
+def settle(plant: Plant, w: Workspace) -> int:
     """Set the modes of all contacts that changed or are closed from one solution for all; return 0 if there is one."""
     nh, m = plant.nh, plant.nh + plant.nc + plant.ns
     w.counts[WHOLE] = 1

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import ask, entry, jit
 from impinge.contact.impact import impact_impulses
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.simulation.dynamics import evaluate
@@ -70,8 +68,8 @@ def _restitutions(plant: Any, w: Any) -> None:
         impact.since[c], impact.lasted[c, 0], impact.lasted[c, 1] = t, lasted, before
 
 
-@callback(types.int64(struct_type(Plant), struct_type(Workspace)))
-def strike(plant: Any, w: Any) -> int:
+@entry
+def strike(plant: Plant, w: Workspace) -> int:
     """Let rigid contacts push that close at the current state, whose rows are known; return 0 if that was possible.
 
     Velocities jump; impulses and their work are added to those of the run; ``w.struck`` tells which contacts pushed

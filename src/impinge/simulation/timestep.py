@@ -16,9 +16,8 @@ from math import floor
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import ask, entry, jit
 from impinge.contact.friction import CREEP, length
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.lcp.lemke import RAY, SOLVED
@@ -244,8 +243,8 @@ def _advance(stepper: Any, k: Any, log: Any, end: float, budget: int) -> int:
     return DONE
 
 
-@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace)))
-def begin(stepper: Any, k: Any) -> int:
+@entry
+def begin(stepper: Stepper, k: StepWorkspace) -> int:
     """Evaluate the start state; who rests on a surface there is in contact."""
     plant, w = stepper.plant, k.w
     look(stepper, k, w.time[TIME], w.y)
@@ -264,8 +263,8 @@ def begin(stepper: Any, k: Any) -> int:
     return DONE
 
 
-@callback(types.int64(struct_type(Stepper), struct_type(StepWorkspace), struct_type(Log), types.float64, types.int64))
-def hold(stepper: Any, k: Any, log: Any, end: float, budget: int) -> int:
+@entry
+def hold(stepper: Stepper, k: StepWorkspace, log: Log, end: float, budget: int) -> int:
     """Hold ``w.command`` from now until ``end`` and measure there; return as `_advance` does."""
     plant, w = stepper.plant, k.w
     changed = False

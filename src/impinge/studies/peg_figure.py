@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from impinge.studies.peg_in_hole import GRIPPERS, LENGTH, THICKNESS, WIDTH, Insertion, Motion, insert, motion_of
 from impinge.studies.whitney import parallelogram
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from impinge.studies.study import Outcome
 
 _COLORS = {"soft": "C0", "stiff": "C3"}
@@ -81,6 +82,8 @@ def _draw_diagram(
 
 def draw(p: Mapping[str, Any], outcome: Outcome) -> Figure:
     """Draw the motion of a run, and both grippers' forces and loads beside it."""
+    from matplotlib.figure import Figure
+
     runs = {name: insert({**p, "gripper": name}) for name in GRIPPERS}
     r, controller = runs[p["gripper"]]
     figure = Figure(figsize=(13, 5.5), layout="constrained")

@@ -10,24 +10,26 @@ from pathlib import Path
 
 from impinge import studies
 from impinge.errors import InputError, unknown_name
+from impinge.studies.catalog import catalog
 from impinge.studies.study import Study
 
 
 def all_studies() -> dict[str, Study]:
-    """Return every study that comes with impinge, by name: each module here that defines ``study``."""
+    """Import every study that comes with impinge, by name: each module here that defines ``study``."""
     modules = (importlib.import_module(f"{studies.__name__}.{m.name}") for m in pkgutil.iter_modules(studies.__path__))
     found = [module.study for module in modules if isinstance(getattr(module, "study", None), Study)]
     return {study.name: study for study in sorted(found, key=lambda study: study.name)}
 
 
 def find_study(name: str) -> Study:
-    """Return a study by its name, or from the path of a Python file that defines ``study``."""
+    """Import one study, by its name or from the path of a Python file that defines ``study``."""
     if name.endswith(".py"):
         return _study_from_file(Path(name))
-    known = all_studies()
+    known = catalog()
     if name not in known:
         raise unknown_name("impinge", "study", name, known)
-    return known[name]
+    study: Study = importlib.import_module(known[name].module).study
+    return study
 
 
 def _study_from_file(path: Path) -> Study:

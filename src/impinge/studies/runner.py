@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import math
 import platform
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -133,4 +133,16 @@ def execute(
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of what decides the numbers."""
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in _VERSIONED}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}}
+
+
+def _version(name: str) -> str:
+    loaded = getattr(sys.modules.get(name), "__version__", None)
+    if isinstance(loaded, str):
+        return loaded
+    from importlib.metadata import PackageNotFoundError, version  # slow to load, so only if nothing quicker knows
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -7,12 +7,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Struct, jit
-from impinge.contact.lcp.lemke import lemke, lemke_workspace
+from impinge.compile import Cube, Matrix, Struct, entry
+from impinge.contact.lcp.lemke import LemkeWorkspace, lemke, lemke_workspace
 
 FloatArray = NDArray[np.float64]
 
@@ -31,8 +30,8 @@ def redundant(n: int, count: int) -> tuple[FloatArray, FloatArray]:
     return J @ J.transpose(0, 2, 1), np.einsum("kij,kj->ki", J, rng.normal(size=(count, n // 2)))
 
 
-@jit
-def _lemke_many(A: Any, b: Any, z: Any, work: Any) -> int:
+@entry
+def _lemke_many(A: Cube, b: Matrix, z: Matrix, work: LemkeWorkspace) -> int:
     status = 0
     for k in range(b.shape[0]):
         status = max(status, lemke(A[k], b[k], b.shape[1], z[k], work))
@@ -52,6 +51,8 @@ def impinge_runner(A: FloatArray, b: FloatArray) -> Callable[[], FloatArray]:
 
 @functools.cache
 def _quantecon_many() -> Any:
+    import numba
+
     solve = importlib.import_module("quantecon.optimize").lcp_lemke
 
     @numba.njit  # type: ignore[untyped-decorator]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from impinge.compile import call, jit
+from impinge.compile import Vector, call, entry
 
 
-@jit
-def evaluate_many(address: int, q: Any, v: Any, t: float, u: Any, p: Any, out: Any, times: int) -> None:
+@entry
+def evaluate_many(address: int, q: Vector, v: Vector, t: float, u: Vector, p: Vector, out: Vector, times: int) -> None:
     """Evaluate a model's kernel this many times."""
     for _ in range(times):
         call(address, (q, v, t, u, p, out))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import callback, jit
-from impinge.contact.coulomb.problem import DIRECT
+from impinge.compile import entry, jit
+from impinge.contact.coulomb.problem import Problem, Work
 from impinge.contact.coulomb.sweeps import rates
 
 
@@ -171,8 +171,8 @@ def _back_substitute(work: Any, i: int, x: Any) -> None:
                     x[b, r] -= work.upper[k, r, j] * x[other, j]
 
 
-@callback(DIRECT)
-def direction(problem: Any, work: Any, i: int, kappa: float) -> int:
+@entry
+def direction(problem: Problem, work: Work, i: int, kappa: float) -> int:
     """Write Newton's step and the change of the rates along it; return 0 if there is none."""
     D, step = problem.v.shape[1], work.step
     _assemble(problem, work, i, kappa)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import ask, callback, jit
+from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.one import cone, disk
-from impinge.contact.coulomb.problem import BALANCE, BALANCE_CALL, DIRECTION, MISSES
+from impinge.contact.coulomb.problem import BALANCE, DIRECTION, MISSES, Problem, Work
 from impinge.contact.coulomb.sweeps import rates
 
 _ITERATIONS = 20  # of Newton's method for given impulses
@@ -174,8 +174,8 @@ def _search(problem: Any, work: Any, i: int, kappa: float, now: float) -> float:
     return 0.0
 
 
-@callback(BALANCE)
-def balance(problem: Any, work: Any, i: int, kappa: float, convex: int) -> int:
+@entry
+def balance(problem: Problem, work: Work, i: int, kappa: float, convex: int) -> int:
     """Find the velocities, and impulses ``push``, that the given impulses lead to.
 
     Returns:
@@ -227,7 +227,7 @@ def newton(problem: Any, work: Any, i: int, limit: float) -> float:
         if miss <= limit:
             break
         weight = min(kappa, _CONVEX) if convex == 1 else kappa
-        found = ask(work.calls[BALANCE_CALL], (problem, work, i, weight, convex))
+        found = ask(work.calls[BALANCE], (problem, work, i, weight, convex))
         if found > 0 or convex == 1:
             _exchange(problem, work, i, False)
             ask(work.calls[MISSES], (problem, work, i))

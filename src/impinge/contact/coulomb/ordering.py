@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import callback, jit
-from impinge.contact.coulomb.problem import WHOLE
+from impinge.compile import entry, jit
+from impinge.contact.coulomb.problem import Problem, Work
 
 _M1, _M2, _M4, _ONES = 0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x0101010101010101
 
@@ -143,8 +143,8 @@ def find_islands(problem: Any, work: Any) -> None:
     _find_islands(problem, work)
 
 
-@callback(WHOLE)
-def order_blocks(problem: Any, work: Any) -> int:
+@entry
+def order_blocks(problem: Problem, work: Work) -> int:
     """Order the blocks of all islands for elimination, once for each pattern; return 0 if the factors lack room."""
     last = work.pattern.shape[0] - 1
     if work.pattern[last, 1] == 1:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import NDArray
 
-from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, struct_type
+from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector
 from impinge.errors import InputError
 
-MISSES, SWEEP, ORDER, DIRECTION, BALANCE_CALL = range(5)  # where `Work.calls` keeps the address of each
+MISSES, SWEEP, ORDER, DIRECTION, BALANCE = range(5)  # where `Work.calls` keeps the address of each
 
 _BITS = 64  # of a word in the sets of neighbors
 
@@ -81,15 +80,6 @@ class Work(NamedTuple):
     stick: Cube  # (cap, 3, 3): inverse of W
     stiffness: Vector  # (cap,): 3/trace W; zero if nothing moves the contact
     lift: Vector  # (cap,): μ|u_t| of the convex law
-
-
-_BOTH = (struct_type(Problem), struct_type(Work))
-WHOLE = types.int64(*_BOTH)
-ISLAND = types.int64(*_BOTH, types.int64)
-ISLAND_TIMES = types.int64(*_BOTH, types.int64, types.int64)
-DIRECT = types.int64(*_BOTH, types.int64, types.float64)
-SOLVE = types.int64(*_BOTH, types.float64, types.float64)
-BALANCE = types.int64(*_BOTH, types.int64, types.float64, types.int64)
 
 
 def _addresses() -> NDArray[np.int64]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import ask, callback, jit
+from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.newton import newton
 from impinge.contact.coulomb.ordering import find_islands
-from impinge.contact.coulomb.problem import MISSES, ORDER, SOLVE, SWEEP, Problem
+from impinge.contact.coulomb.problem import MISSES, ORDER, SWEEP, Problem, Work
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
@@ -94,8 +94,8 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float, enough: float) 
     return SOLVED if work.residual[2] <= limit else UNSOLVED
 
 
-@callback(SOLVE)
-def solve(problem: Any, work: Any, tolerance: float, scale: float) -> int:
+@entry
+def solve(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
     """Find impulses and velocities, beginning with the impulses that there are.
 
     Called by its address from hot loops, ``ask(address, (problem, work, tolerance, scale))``, and from Python with

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import callback, jit
+from impinge.compile import entry, jit
 from impinge.contact.coulomb.one import solve_one
-from impinge.contact.coulomb.problem import ISLAND, ISLAND_TIMES
+from impinge.contact.coulomb.problem import Problem, Work
 
 _SINGULAR = 1e-13  # added to W, against its trace, before it is inverted
 
@@ -122,8 +122,8 @@ def _miss_of(c: int, problem: Any) -> float:
     return miss
 
 
-@callback(ISLAND)
-def misses(problem: Any, work: Any, i: int) -> int:
+@entry
+def misses(problem: Problem, work: Work, i: int) -> int:
     """Compute the velocities of an island from its impulses, and write its misses and the largest of them."""
     _apply_all(problem, work, i)
     worst = 0.0
@@ -136,8 +136,8 @@ def misses(problem: Any, work: Any, i: int) -> int:
     return 0
 
 
-@callback(ISLAND_TIMES)
-def sweep(problem: Any, work: Any, i: int, times: int) -> int:
+@entry
+def sweep(problem: Problem, work: Work, i: int, times: int) -> int:
     """Solve each contact of an island for itself, in turn and back, a number of times."""
     first, end, impulse = work.contacts[i], work.contacts[i + 1], problem.impulse
     for turn in range(times):

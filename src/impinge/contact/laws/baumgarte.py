@@ -26,21 +26,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from impinge.compile.jit import Callback, callback
+from impinge.compile import Entry, Vector, entry
 from impinge.contact.law import (
     ACCELERATION,
-    DECIDE,
     FORCE,
     GAP,
-    GUARD,
     NORMAL,
     NOTHING,
-    PRESCRIBE,
     PRESS,
     RATE,
-    SLOPE,
     SLOW,
     TOUCHING,
     watching,
@@ -50,8 +46,8 @@ from impinge.errors import InputError, as_number, show
 FREE, CONTACT, BALLISTIC = 0, 1, 2
 
 
-@callback(PRESCRIBE)
-def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+@entry
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     if mode == CONTACT:
         value[0] = -(a[0] * gap + a[1] * rate)
         if along == NORMAL:
@@ -61,8 +57,8 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: An
     return FORCE
 
 
-@callback(SLOPE)
-def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+@entry
+def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     slopes[0] = slopes[1] = 0.0
     if mode != CONTACT:
         return FORCE
@@ -73,8 +69,8 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) 
     return ACCELERATION
 
 
-@callback(GUARD)
-def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+@entry
+def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
     values[1] = 1.0
     if mode == CONTACT:
         values[0] = force * (TOUCHING / NOTHING)
@@ -88,8 +84,8 @@ def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any
     return watching(GAP if gap >= max(slow, pulls) else RATE if slow >= pulls else PRESS, GAP)
 
 
-@callback(DECIDE)
-def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+@entry
+def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: int) -> int:
     fell = fired & 1 != 0
     if mode == CONTACT:
         return BALLISTIC if force < -NOTHING or fell else CONTACT
@@ -125,10 +121,10 @@ class Baumgarte:
     name: ClassVar[str] = "baumgarte"
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact", "Ballistic")
     closed: ClassVar[tuple[bool, ...]] = (False, True, False)
-    prescribe: ClassVar[Callback] = _prescribe
-    slope: ClassVar[Callback] = _slope
-    guard: ClassVar[Callback] = _guard
-    decide: ClassVar[Callback] = _decide
+    prescribe: ClassVar[Entry] = _prescribe
+    slope: ClassVar[Entry] = _slope
+    guard: ClassVar[Entry] = _guard
+    decide: ClassVar[Entry] = _decide
 
     def __post_init__(self) -> None:
         a0, a1, a2, a3 = (as_number(gain) for gain in self.gains)

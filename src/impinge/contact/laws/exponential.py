@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from impinge.compile.jit import Callback, callback
+from impinge.compile import Entry, Vector, entry
 from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
-from impinge.contact.law import DECIDE, FORCE, GAP, GUARD, NORMAL, PRESCRIBE, SLOPE, watching
+from impinge.contact.law import FORCE, GAP, NORMAL, watching
 
 
-@callback(PRESCRIBE)
-def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+@entry
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     if along != NORMAL:
         return hold_slip(mode, gap, rate, value)
     pushes = mode == CONTACT and gap < 0.0
@@ -27,8 +27,8 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: An
     return FORCE
 
 
-@callback(SLOPE)
-def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+@entry
+def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     if along != NORMAL:
         return hold_slopes(mode, slopes)
     slopes[0] = slopes[1] = 0.0
@@ -39,14 +39,14 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) 
     return FORCE
 
 
-@callback(GUARD)
-def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+@entry
+def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
     values[0], values[1] = -gap if mode == CONTACT else gap, 1.0
     return watching(GAP, GAP)
 
 
-@callback(DECIDE)
-def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+@entry
+def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: int) -> int:
     return choose(mode, -gap, rate, fired)
 
 
@@ -68,7 +68,7 @@ class ExponentialHuntCrossley(NonlinearSpring):
     """
 
     name: ClassVar[str] = "exponential-hunt-crossley"
-    prescribe: ClassVar[Callback] = _prescribe
-    slope: ClassVar[Callback] = _slope
-    guard: ClassVar[Callback] = _guard
-    decide: ClassVar[Callback] = _decide
+    prescribe: ClassVar[Entry] = _prescribe
+    slope: ClassVar[Entry] = _slope
+    guard: ClassVar[Entry] = _guard
+    decide: ClassVar[Entry] = _decide

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
-from impinge.compile.jit import Callback, callback, jit
+from impinge.compile import Entry, Vector, entry, jit
 from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
-from impinge.contact.law import DECIDE, FORCE, GAP, GUARD, NORMAL, PRESCRIBE, RATE, SLOPE, SLOW, TOUCHING, watching
+from impinge.contact.law import FORCE, GAP, NORMAL, RATE, SLOW, TOUCHING, watching
 
 
 @jit
@@ -26,8 +26,8 @@ def _slack(rate: float, a: Any) -> float:
     return (1.0 / a[2] - rate) * (TOUCHING / SLOW) if a[2] > 0.0 else inf
 
 
-@callback(PRESCRIBE)
-def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+@entry
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     if along != NORMAL:
         return hold_slip(mode, gap, rate, value)
     pushes = mode == CONTACT and gap < 0.0
@@ -35,8 +35,8 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: An
     return FORCE
 
 
-@callback(SLOPE)
-def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+@entry
+def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     if along != NORMAL:
         return hold_slopes(mode, slopes)
     slopes[0] = slopes[1] = 0.0
@@ -47,8 +47,8 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) 
     return FORCE
 
 
-@callback(GUARD)
-def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+@entry
+def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
     slack = _slack(rate, a)
     values[1] = 1.0
     if mode == CONTACT:
@@ -60,8 +60,8 @@ def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any
     return watching(GAP if gap >= -slack else RATE, GAP)
 
 
-@callback(DECIDE)
-def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+@entry
+def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: int) -> int:
     return choose(mode, min(-gap, _slack(rate, a)), rate, fired)
 
 
@@ -83,7 +83,7 @@ class HuntCrossley(NonlinearSpring):
     """
 
     name: ClassVar[str] = "hunt-crossley"
-    prescribe: ClassVar[Callback] = _prescribe
-    slope: ClassVar[Callback] = _slope
-    guard: ClassVar[Callback] = _guard
-    decide: ClassVar[Callback] = _decide
+    prescribe: ClassVar[Entry] = _prescribe
+    slope: ClassVar[Entry] = _slope
+    guard: ClassVar[Entry] = _guard
+    decide: ClassVar[Entry] = _decide

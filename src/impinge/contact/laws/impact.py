@@ -8,20 +8,16 @@ force is what keeps the gap as it is, and the contact opens when that would pull
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from impinge.compile.jit import Callback, callback, jit
+from impinge.compile import Entry, Vector, entry, jit
 from impinge.contact.law import (
     ACCELERATION,
-    DECIDE,
     FORCE,
     GAP,
-    GUARD,
     NOTHING,
-    PRESCRIBE,
     PRESS,
     RATE,
-    SLOPE,
     SLOW,
     TOUCHING,
     watching,
@@ -41,8 +37,8 @@ def _beyond(value: float) -> float:
     return max(value - _DRIFT, 0.0) + min(value + _DRIFT, 0.0)
 
 
-@callback(PRESCRIBE)
-def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+@entry
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     value[0] = 0.0
     if mode != CONTACT:
         return FORCE
@@ -50,8 +46,8 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: An
     return ACCELERATION
 
 
-@callback(SLOPE)
-def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+@entry
+def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     slopes[0] = slopes[1] = 0.0
     if mode != CONTACT:
         return FORCE
@@ -59,8 +55,8 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) 
     return ACCELERATION
 
 
-@callback(GUARD)
-def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+@entry
+def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
     values[1] = 1.0
     if mode == CONTACT:
         values[0] = force * (TOUCHING / NOTHING)
@@ -70,8 +66,8 @@ def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any
     return watching(GAP if gap >= slow else RATE, GAP)
 
 
-@callback(DECIDE)
-def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+@entry
+def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: int) -> int:
     if mode == CONTACT:
         return FREE if force < -NOTHING or fired & 1 != 0 else CONTACT
     return CONTACT if gap <= TOUCHING and rate <= SLOW and force > 0.0 else FREE
@@ -94,10 +90,10 @@ class Impact:
     name: ClassVar[str] = "impact"
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
     closed: ClassVar[tuple[bool, ...]] = (False, True)
-    prescribe: ClassVar[Callback] = _prescribe
-    slope: ClassVar[Callback] = _slope
-    guard: ClassVar[Callback] = _guard
-    decide: ClassVar[Callback] = _decide
+    prescribe: ClassVar[Entry] = _prescribe
+    slope: ClassVar[Entry] = _slope
+    guard: ClassVar[Entry] = _guard
+    decide: ClassVar[Entry] = _decide
 
     def __post_init__(self) -> None:
         if not 0 <= as_number(self.restitution) <= 1:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from impinge.compile.jit import Callback, callback, jit
+from impinge.compile import Entry, Vector, entry, jit
 from impinge.contact.compliant import CONTACT, check_number, choose, hold_slip, hold_slopes
-from impinge.contact.law import DECIDE, FORCE, GAP, GUARD, NORMAL, PRESCRIBE, PRESS, SLOPE, SLOW, TOUCHING, watching
+from impinge.contact.law import FORCE, GAP, NORMAL, PRESS, SLOW, TOUCHING, watching
 
 
 @jit
@@ -23,16 +23,16 @@ def _push(gap: float, rate: float, a: Any) -> float:
     return -(a[0] * gap + a[1] * rate) / (a[0] + a[1] * (SLOW / TOUCHING))
 
 
-@callback(PRESCRIBE)
-def _prescribe(mode: int, along: int, gap: float, rate: float, a: Any, value: Any) -> int:
+@entry
+def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     if along != NORMAL:
         return hold_slip(mode, gap, rate, value)
     value[0] = max(0.0, -(a[0] * gap + a[1] * rate)) if mode == CONTACT else 0.0
     return FORCE
 
 
-@callback(SLOPE)
-def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) -> int:
+@entry
+def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     if along != NORMAL:
         return hold_slopes(mode, slopes)
     slopes[0] = slopes[1] = 0.0
@@ -41,8 +41,8 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Any, slopes: Any) 
     return FORCE
 
 
-@callback(GUARD)
-def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any) -> int:
+@entry
+def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
     push = _push(gap, rate, a)
     values[1] = 1.0
     if mode == CONTACT:
@@ -52,8 +52,8 @@ def _guard(mode: int, gap: float, rate: float, force: float, a: Any, values: Any
     return watching(GAP if gap >= -push else PRESS, GAP)
 
 
-@callback(DECIDE)
-def _decide(mode: int, gap: float, rate: float, force: float, a: Any, fired: int) -> int:
+@entry
+def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: int) -> int:
     return choose(mode, min(-gap, _push(gap, rate, a)), rate, fired)
 
 
@@ -76,10 +76,10 @@ class KelvinVoigt:
     name: ClassVar[str] = "kelvin-voigt"
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
     closed: ClassVar[tuple[bool, ...]] = (False, True)
-    prescribe: ClassVar[Callback] = _prescribe
-    slope: ClassVar[Callback] = _slope
-    guard: ClassVar[Callback] = _guard
-    decide: ClassVar[Callback] = _decide
+    prescribe: ClassVar[Entry] = _prescribe
+    slope: ClassVar[Entry] = _slope
+    guard: ClassVar[Entry] = _guard
+    decide: ClassVar[Entry] = _decide
 
     def __post_init__(self) -> None:
         check_number(self.name, "stiffness", self.stiffness, least=0.0)

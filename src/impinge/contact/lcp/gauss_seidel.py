@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Cube, IntegerMatrix, Matrix, Vector, jit
+from impinge.compile import Cube, IntegerMatrix, Matrix, Vector, entry, jit
 
 _LOCAL = 20  # iterations for one contact that slides
 _SETTLED = 1e-14  # change of an impulse, against its size, that ends them
@@ -104,8 +104,8 @@ def _apply(c: int, graph: Any) -> None:
                     graph.v[body, j] += graph.response[c, r, side * d + j] * change
 
 
-@jit
-def sweep(graph: Any, count: int) -> None:
+@entry
+def sweep(graph: ContactGraph, count: int) -> None:
     """Solve each contact for itself, in turn and back, ``count`` times.
 
     Args:
@@ -128,8 +128,8 @@ def sweep(graph: Any, count: int) -> None:
             _apply(c, graph)
 
 
-@jit
-def misses(graph: Any, miss: Any) -> float:
+@entry
+def misses(graph: ContactGraph, miss: Vector) -> float:
     """Write how far each contact is from its laws, as a rate, and return the largest.
 
     That is |min(u_n, W_nn p_n)| for the gap; for the slips W_tt times the distance of p_t to the projection of
@@ -153,8 +153,8 @@ def misses(graph: Any, miss: Any) -> float:
     return worst
 
 
-@jit
-def projected_sweeps(A: Any, b: Any, z: Any, count: int) -> None:
+@entry
+def projected_sweeps(A: Matrix, b: Vector, z: Vector, count: int) -> None:
     """Improve z ≥ 0 towards 0 ≤ z ⊥ A z + b ≥ 0, one unknown at a time, ``count`` times there and back.
 
     For symmetric positive semi-definite A with a positive diagonal.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Integers, Matrix, Vector, jit
+from impinge.compile import Integers, Matrix, Vector, entry, jit
 from impinge.contact.lcp.basis import solve_basis
 from impinge.contact.lcp.scaling import equilibrate
 
@@ -217,8 +217,8 @@ def _walk(A: Any, b: Any, n: int, scale: float, work: Any) -> int:
     return LIMIT
 
 
-@jit
-def lemke(A: Any, b: Any, n: int, z: Any, work: Any) -> int:
+@entry
+def lemke(A: Matrix, b: Vector, n: int, z: Vector, work: LemkeWorkspace) -> int:
     """Find z ≥ 0 with A z + b ≥ 0 and zᵀ(A z + b) = 0 for the leading n × n block of A.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import jit
+from impinge.compile import Matrix, Vector, entry, jit
 
 _PASSES = 2
 # If the smallest diagonal entry and the largest entry lie this near together, one scale serves all.
@@ -36,8 +36,8 @@ def _largest(A: Any, n: int) -> float:
     return max(m0, m1, m2, m3)
 
 
-@jit
-def equilibrate(A: Any, n: int, rows: Any, columns: Any, in_column: Any) -> None:
+@entry
+def equilibrate(A: Matrix, n: int, rows: Vector, columns: Vector, in_column: Vector) -> None:
     """Scale the leading n × n block of A by square roots of its largest entries (D. Ruiz 2001).
 
     The scales are powers of two, so that scaling is exact and equal numbers stay equal. If no diagonal entry is

@@ -7,10 +7,9 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from impinge.compile import Matrix, Struct, Vector, call, callback, jit, struct_type
+from impinge.compile import Matrix, Struct, Vector, call, entry, jit
 from impinge.errors import InputError, show
 from impinge.robots.delta.arm import PARAMETERS
 from impinge.robots.delta.kernels import loop_kernel, pose_kernel
@@ -129,8 +128,8 @@ def _newton(room: Any) -> int:
     return _LOST
 
 
-@callback(types.int64(struct_type(_Room)))
-def _follow(room: Any) -> int:
+@entry
+def _follow(room: _Room) -> int:
     """Follow the motor angles from the last pose to ``room.y``, then evaluate the pose; return what came of it.
 
     Newton's method may reach another way to assemble the robot from afar. So it walks, in steps that are small

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from impinge.compile import callback, jit, struct_type
+from impinge.compile import entry, jit
 from impinge.geometry.rotation import rotation_vector
 from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert, plain_inertia
@@ -108,19 +106,16 @@ def _held(s: Any, k: int, h: float) -> None:
             v[i] += inverse[i, j] * rhs[j]
 
 
-_SIGNATURE = types.int64(struct_type(Stage), types.float64)
-
-
-@callback(_SIGNATURE)
-def rest_grips(s: Any, h: float) -> int:
+@entry
+def rest_grips(s: Stage, h: float) -> int:
     """Let the grips be at rest as everything is now."""
     for k in range(s.world.held.size):
         relate(s, k, s.rest_at[k], s.rest_axes[k])
     return 0
 
 
-@callback(_SIGNATURE)
-def hold_bodies(s: Any, h: float) -> int:
+@entry
+def hold_bodies(s: Stage, h: float) -> int:
     """Add the grips to the inertia and to v⁻ of the bodies that they hold."""
     for k in range(s.world.held.size):
         plain_inertia(s.world, s, s.world.held[k])
@@ -129,8 +124,8 @@ def hold_bodies(s: Any, h: float) -> int:
     return 0
 
 
-@callback(_SIGNATURE)
-def note_grips(s: Any, h: float) -> int:
+@entry
+def note_grips(s: Stage, h: float) -> int:
     """Write the wrenches of the grips at the end of the step, −K(e + hė) − Dė, and their work on the bodies."""
     world = s.world
     for k in range(world.held.size):

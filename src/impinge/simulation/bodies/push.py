@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.solve import NO_ROOM
 from impinge.contact.coulomb.sweeps import prepare
 from impinge.geometry.table import GAP
@@ -137,8 +135,8 @@ def scale_of(s: Any, h: float) -> float:
     return h * max((g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5, 1.0)
 
 
-@callback(types.int64(struct_type(Stage), types.float64))
-def push(s: Any, h: float) -> int:
+@entry
+def push(s: Stage, h: float) -> int:
     """Move apart what sank in, and find the impulses of all contacts and v⁺."""
     problem, count = s.problem, s.used[NOW]
     if deepest(s) < -SLOP:

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from impinge.compile import call, callback, jit, struct_type
+from impinge.compile import call, entry, jit
 from impinge.scene.world import LINKED
 from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert
@@ -249,11 +247,8 @@ def advance_robots(world: Any, s: Any, h: float) -> None:
             s.q[first_q + i] += h * speed
 
 
-_SIGNATURE = types.int64(struct_type(Stage), types.float64)
-
-
-@callback(_SIGNATURE)
-def place_robots(s: Any, h: float) -> int:
+@entry
+def place_robots(s: Stage, h: float) -> int:
     """Write poses and velocities of all links, and, for a step of some length, w⁻ and inertia of every robot."""
     world = s.world
     ask_robots(world, s, s.time[TIME])
@@ -263,8 +258,8 @@ def place_robots(s: Any, h: float) -> int:
     return 0
 
 
-@callback(_SIGNATURE)
-def robot_energies(s: Any, h: float) -> int:
+@entry
+def robot_energies(s: Stage, h: float) -> int:
     """Write kinetic and potential energy of all robots, and of what hangs on them, as they are now."""
     world, frames, out = s.world, s.frames, s.robot_energy
     ask_robots(world, s, s.time[TIME])
@@ -288,8 +283,8 @@ def robot_energies(s: Any, h: float) -> int:
     return 0
 
 
-@callback(_SIGNATURE)
-def move_robots(s: Any, h: float) -> int:
+@entry
+def move_robots(s: Stage, h: float) -> int:
     """Move every robot along its velocities at the end of the step."""
     advance_robots(s.world, s, h)
     return 0

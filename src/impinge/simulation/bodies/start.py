@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from impinge.compile import ask, jit
+from impinge.compile import ask, entry
 from impinge.scene.world import FREE
 from impinge.simulation.bodies.frames import set_frames, set_shapes
-from impinge.simulation.bodies.log import add_row
+from impinge.simulation.bodies.log import SceneLog, add_row
 from impinge.simulation.bodies.smooth import plain_inertia
-from impinge.simulation.bodies.stage import TIME
+from impinge.simulation.bodies.stage import TIME, Stage
 from impinge.simulation.bodies.step import NO_ROOM
 from impinge.simulation.bodies.touch import set_reach
 from impinge.simulation.instant import DONE
 
 
-@jit
-def prepare_start(s: Any) -> None:
+@entry
+def prepare_start(s: Stage) -> None:
     """Write what stays as it is: standing frames, inertias, sizes, and the grips at rest."""
     world, frames = s.world, s.frames
     for f in range(world.kind.size):
@@ -29,8 +27,8 @@ def prepare_start(s: Any) -> None:
     set_frames(world, s, 0.0)
 
 
-@jit
-def find_start(s: Any) -> int:
+@entry
+def find_start(s: Stage) -> int:
     """Find the contacts of the start."""
     world = s.world
     set_frames(world, s, s.time[TIME])
@@ -41,7 +39,7 @@ def find_start(s: Any) -> int:
     return DONE if ask(s.rules.look_around, (s, 0.0)) != 0 else NO_ROOM
 
 
-@jit
-def record_now(s: Any, log: Any) -> bool:
+@entry
+def record_now(s: Stage, log: SceneLog) -> bool:
     """Record this instant if it is not recorded yet; return False if there is no room."""
     return add_row(s.world, s, log, s.time[TIME])

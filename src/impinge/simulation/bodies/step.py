@@ -13,9 +13,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from numba import types
-
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.newton import ACCEPTED
 from impinge.contact.coulomb.solve import NO_ROOM as NO_ROOM_TO_SOLVE
 from impinge.contact.coulomb.solve import SOLVED
@@ -177,11 +175,8 @@ def take_step(world: Any, s: Any, t: float, h: float) -> int:
     return DONE
 
 
-_HOLD = types.int64(struct_type(Stage), struct_type(SceneLog), types.float64, types.int64)
-
-
-@callback(_HOLD)
-def hold(s: Any, log: Any, stop: float, budget: int) -> int:
+@entry
+def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
     """Step until a time; DONE, or why not."""
     world, step = s.world, s.rules.step
     for _ in range(budget):

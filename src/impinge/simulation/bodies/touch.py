@@ -13,9 +13,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from numba import types
-
-from impinge.compile import ask, callback, jit, struct_type
+from impinge.compile import ask, entry, jit
 from impinge.geometry.broad import bounds, near_pairs
 from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
 from impinge.scene.world import FREE, LINKED
@@ -212,8 +210,8 @@ def keep(s: Any) -> None:
                 last.axes[c, r, j] = now.axes[c, r, j]
 
 
-@callback(types.int64(struct_type(Stage), types.float64))
-def look_around(s: Any, h: float) -> int:
+@entry
+def look_around(s: Stage, h: float) -> int:
     """Find all contacts that could close within the step, with their rows and first impulses; 0 if there is no room."""
     if not find_contacts(s.world, s):
         return 0

@@ -1,0 +1,295 @@
+"""Functions for machine code: those that others of them call (`jit`), and entry points with a C signature (`entry`).
+
+numba compiles them, but is imported only when there is something to compile: an entry point's code is looked for among
+the frozen objects that came with the package, then in the user's cache, and made if it is in neither.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from impinge.compile import cache, frozen
+from impinge.compile.closure import closure_digest, full_name
+from impinge.compile.emitter import emitting
+from impinge.compile.layout import FAULT, FLOAT, INTEGER, ArrayKind, Kind, Layout, Signature, layout_of, signature_of
+from impinge.compile.machine import Machine, UnknownSymbolError, host, load
+from impinge.compile.progress import compiling
+from impinge.compile.struct import Struct, address_of
+from impinge.errors import CompileError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NUMBERS: dict[str, Any] = {FLOAT: ctypes.c_double, INTEGER: ctypes.c_int64}
+
+ENTRIES: dict[str, Entry] = {}  # the package's own entry points, by full name, as far as their modules are imported
+
+
+class Loop:
+    """A function for machine code.
+
+    Called from other such functions it becomes a part of them. Called from Python it is compiled for the arguments it
+    is given: numbers, contiguous arrays and structs. That is for trying things out; what the package calls is declared
+    as an `entry`.
+    """
+
+    def __init__(self, function: Callable[..., Any], inline: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.function = cast(FunctionType, function)
+        self.inline = inline
+        self._made: dict[tuple[Kind, ...], Entry] = {}
+
+    # What numba's inliner looks for in what is called.
+    @property
+    def targetoptions(self) -> dict[str, Any]:
+        """How numba treats calls of it."""
+        return {"inline": "always"} if self.inline else {}
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The Python function."""
+        return self.function
+
+    @property
+    def _numba_type_(self) -> Any:
+        from impinge.compile.whole import type_of
+
+        return type_of(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Compile it for these arguments, unless that was done before, and call it."""
+        kinds = tuple(map(_kind_of_value, arguments))
+        if kinds not in self._made:
+            self._made[kinds] = Entry(self.function, Signature(kinds, None))
+        return self._made[kinds](*arguments)
+
+
+class Entry(Loop):
+    """A function for machine code with a C signature, which Python and other code call by its address.
+
+    From Python it is called with numbers, arrays and structs; a struct may be given as its address. In the C signature
+    a struct is an address, and an array is an address and its extents.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Signature | None = None) -> None:
+        super().__init__(function)
+        self.name = re.sub("[<>]", "", full_name(function))
+        if signature is not None:
+            self.signature = signature
+            self.name += "." + cache.key(signature.text)[:8]
+        elif self.name.startswith("impinge."):
+            ENTRIES[self.name] = self
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """Read from the annotations of the function."""
+        try:
+            return signature_of(self.function)
+        except (TypeError, NameError) as problem:
+            remedy = "Annotate it with int, float, bool, Vector, Matrix, Integers or a named tuple of these."
+            raise CompileError(f"entry point '{self.name}'", "a C signature", str(problem), remedy) from None
+
+    @functools.cached_property
+    def key(self) -> str:
+        """A hash of all that decides what its code does."""
+        return cache.key(closure_digest(self), self.signature.text)[:32]
+
+    @property
+    def address(self) -> int:
+        """Where the code is."""
+        return self._code.address
+
+    @functools.cached_property
+    def _code(self) -> Code:
+        contents = stored(self)
+        if contents is None:
+            ((_, contents),) = compile_and_store([self])
+        return Code(contents)
+
+    @functools.cached_property
+    def _call(self) -> Callable[..., Any]:
+        passed: list[Any] = []
+        for kind in self.signature.arguments:
+            extents = kind.indices if isinstance(kind, ArrayKind) else 0
+            passed += [_NUMBERS.get(cast(str, kind), ctypes.c_int64), *[ctypes.c_int64] * extents]
+        result = _NUMBERS[FLOAT] if self._code.result == FLOAT else _NUMBERS[INTEGER]
+        return ctypes.CFUNCTYPE(result, *passed)(self._code.address)
+
+    @functools.cached_property
+    def _arrays(self) -> tuple[ArrayKind | None, ...]:
+        kinds = [kind if isinstance(kind, ArrayKind) else None for kind in self.signature.arguments]
+        return tuple(kinds) if any(kinds) else ()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the code once."""
+        if self._arrays:
+            arguments = tuple(self._spread(arguments))
+        value = self._call(*arguments)
+        if value == FAULT:
+            remedy = "Check the values that it was given."
+            raise CompileError(f"machine code of '{self.name}'", "no exception in it", "one", remedy)
+        if self._code.result == "none":
+            return None
+        return bool(value) if self._code.result == "bool" else value
+
+    def _spread(self, arguments: Iterable[Any]) -> Iterable[Any]:
+        """Yield what the C function is passed: of an array, its address and its extents."""
+        for kind, value in zip(self._arrays, arguments, strict=True):
+            if kind is None:
+                yield value
+                continue
+            if value.dtype != kind.dtype or value.ndim != kind.indices or not value.flags.c_contiguous:
+                got = f"{value.dtype} of shape {value.shape}"
+                raise CompileError(f"'{self.name}'", f"a contiguous array {kind}", got, "Use np.ascontiguousarray.")
+            yield address_of(value)
+            yield from value.shape
+
+
+def jit(function: F) -> F:
+    """Let a function become machine code: no Python objects, no memory allocated, no interpreter's lock.
+
+    Example:
+        >>> @jit
+        ... def twice(x):
+        ...     return 2 * x
+        >>> twice(21)
+        42
+    """
+    return cast(F, Loop(function))
+
+
+def inlined(function: F) -> F:
+    """Let a function become machine code as a part of each of its callers: for small ones that are called often."""
+    return cast(F, Loop(function, inline=True))
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """Let a function become machine code with a C signature, which its annotations say.
+
+    Example:
+        >>> from impinge.compile import Vector
+        >>> @entry
+        ... def total(x: Vector) -> float:
+        ...     sum = 0.0
+        ...     for i in range(x.size):
+        ...         sum += x[i]
+        ...     return sum
+        >>> total(np.array([1.0, 2.0]))
+        3.0
+    """
+    return Entry(function)
+
+
+class Primitive:
+    """A name that only machine code can use."""
+
+    def __init__(self, name: str, doc: str, struct: Layout | None = None) -> None:
+        self.name, self.struct, self.__doc__ = name, struct, doc
+        self.__qualname__ = f"{name} {struct.text if struct else ''}"
+
+    @property
+    def _numba_type_(self) -> Any:
+        from impinge.compile.whole import type_of
+
+        return type_of(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Refuse: Python has other ways."""
+        raise CompileError(f"'{self.name}'", "a call in machine code", "one from Python", "Use it in a jit function.")
+
+
+call = Primitive("call", "Call the kernel at an address: ``call(address, (x, t, u, p, out))``.")
+ask = Primitive("ask", "Call the entry point at an address: ``ask(address, (w, x, n))``; it returns an int.")
+vector_at = Primitive("vector_at", "Take the numbers at a pointer for a vector: ``vector_at(pointer, size)``.")
+
+
+def struct_at(struct: type) -> Primitive:
+    """Return a function for machine code that takes an address for the packed struct of a named tuple class."""
+    return Primitive("struct_at", f"Take an address for a {struct.__name__}.", layout_of(struct))
+
+
+class Code:
+    """Code in this process: where it is, and what it returns: float64, int64, bool or none."""
+
+    def __init__(self, contents: bytes) -> None:
+        header, _, code = contents.partition(b"\n")
+        self.result = frozen.Header.read(header).result
+        self.address, self._engine = load(code)
+
+
+def stored(one: Entry) -> bytes | None:
+    """Return what is stored of an entry point if it is frozen or in the cache."""
+    return frozen.load(one.name, one.key) or frozen.load_cached(one.name, one.key)
+
+
+def contents_of(entries: Sequence[Entry], targets: Sequence[Machine]) -> Iterator[tuple[Entry, Machine, bytes]]:
+    """Compile entry points for some machines; yield what is to be stored: a line that says what it is, and the code.
+
+    Types are inferred in this process, once for all machines, while others optimize what is ready.
+    """
+    from impinge.compile.whole import write
+
+    def result(job: tuple[Entry, Machine, str, Future[bytes]]) -> tuple[Entry, Machine, bytes]:
+        one, target, returned, code = job
+        try:
+            return one, target, frozen.Header(one.name, one.key, target.text, returned).line() + code.result()
+        except UnknownSymbolError as problem:
+            remedy = "Use arithmetic, functions of math, and arrays that are given; nothing of Python is there."
+            who = f"machine code of '{one.name}'"
+            raise CompileError(who, "code that calls the C library only", str(problem), remedy) from None
+
+    with emitting(len(entries) * len(targets)) as emit:
+        jobs: deque[tuple[Entry, Machine, str, Future[bytes]]] = deque()
+        for one in entries:
+            module, returned = write(one, one.signature)
+            jobs += [(one, target, returned, emit(target, module)) for target in targets]
+            while jobs and jobs[0][3].done():
+                yield result(jobs.popleft())
+        while jobs:
+            yield result(jobs.popleft())
+
+
+def compile_and_store(entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
+    """Compile entry points for this machine, show how many are left, and yield what was stored in the cache."""
+    with compiling(entries) as count:
+        for one, _, contents in contents_of(entries, [host()]):
+            cache.store(frozen.cache_name(one.name, one.key), contents)
+            count(one.name)
+            yield one, contents
+
+
+def prepare(entries: Iterable[Entry]) -> None:
+    """Load the code of some entry points; compile those that are missing, and show how many are left."""
+    missing = []
+    for one in entries:
+        if "_code" not in one.__dict__:
+            contents = stored(one)
+            if contents is None:
+                missing.append(one)
+            else:
+                one.__dict__["_code"] = Code(contents)
+    for one, contents in compile_and_store(missing):
+        one.__dict__["_code"] = Code(contents)
+
+
+def _kind_of_value(value: Any) -> Kind:
+    """Return what a value given by Python is for machine code."""
+    if isinstance(value, Struct):
+        return value.layout
+    if isinstance(value, float):
+        return FLOAT
+    if isinstance(value, int | np.integer):
+        return INTEGER
+    if isinstance(value, np.ndarray) and value.dtype in (np.float64, np.int64) and value.flags.c_contiguous:
+        return ArrayKind(str(value.dtype), value.ndim)
+    got = f"{type(value).__name__}" + (f" of {value.dtype}" if isinstance(value, np.ndarray) else "")
+    remedy = "Pack a named tuple with Struct; make arrays contiguous."
+    raise CompileError("machine code", "numbers, contiguous arrays of float64 or int64, structs", got, remedy)

@@ -1,0 +1,50 @@
+"""Fresh processes with a cache of their own, and damage to what is in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+
+
+def same_bits(a, b):
+    """Tell whether two numbers are the same to the last bit; one NaN is as good as another."""
+    return (np.isnan(a) and np.isnan(b)) or np.float64(a).tobytes() == np.float64(b).tobytes()
+
+
+def run(code, folder, *arguments, start=False, path="", said=None):
+    """Run code in a fresh Python whose warnings are errors, with the cache in a folder; say nothing, or ``said``."""
+    paths = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "IMPINGE_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)]
+    pipes = {"env": environment, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if start:
+        return subprocess.Popen(command, **pipes)
+    done = subprocess.run(command, timeout=120, check=False, **pipes)
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert all(said in line for line in lines) and lines if said else not lines, done.stderr
+    return done.stdout.split()
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def bit_flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def garbage(content):
+    return np.random.default_rng(0).bytes(len(content))
+
+
+def emptied(content):
+    return b""
+
+
+DAMAGE = [truncated, bit_flipped, garbage, emptied]

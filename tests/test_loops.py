@@ -1,0 +1,501 @@
+"""Hot loops: compiled once per code and not per text, in C signatures, whatever happens to the disk cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import casadi as ca
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import impinge
+from compile_tools import DAMAGE, run, same_bits
+from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, compile_kernel, entry, jit
+from impinge.compile.closure import closure_digest
+from impinge.compile.layout import layout_of
+from impinge.errors import CompileError
+
+LOOPS = '''
+import ctypes
+from impinge.compile import Vector, entry, jit, loop
+
+FACTOR = {factor}
+
+@jit
+def scaled(x):
+    """Multiply."""
+    return FACTOR * x
+
+@entry
+def rounded(n: int, x: float) -> int:
+    return n + int(scaled(x))
+
+@entry
+def halved(x: float) -> float:
+    return x / 2
+
+def main():
+    made, all_of = [], loop.contents_of
+    def counted(entries, targets):
+        made.extend(entries)
+        return all_of(entries, targets)
+    loop.contents_of = counted
+    value = halved(5.0)
+    whole = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_double)(rounded.address)(1, 2.5)
+    print(value, whole, len(made))
+'''
+
+
+@pytest.fixture(scope="module")
+def loops_and_cache(tmp_path_factory):
+    """A module with two entry points beside a copy of impinge, and the cache that its first run leaves."""
+    folder = tmp_path_factory.mktemp("loops")
+    shutil.copytree(Path(impinge.__file__).parent, folder / "path" / "impinge")
+    loops = Loops(folder / "path", folder / "cache")
+    assert loops.run() == (2.5, 6, 2)
+    return loops.path, {file.name: file.read_bytes() for file in loops.cache.iterdir()}
+
+
+@pytest.fixture
+def loops(loops_and_cache, tmp_path):
+    """The module with a cache of its own that is as good as new."""
+    path, entries = loops_and_cache
+    loops = Loops(path, tmp_path / "cache")
+    loops.cache.mkdir()
+    for name, content in entries.items():
+        (loops.cache / name).write_bytes(content)
+    yield loops
+    loops.edit()
+
+
+class Loops:
+    def __init__(self, path, cache):
+        self.path, self.cache = path, cache
+        self.edit()
+
+    def edit(self, *changes, factor=2.0):
+        text = LOOPS.format(factor=factor)
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (self.path / "loops_under_test.py").write_text(text)
+
+    def start(self, folder=None):
+        return run("import loops_under_test as m\nm.main()", folder or self.cache, start=True, path=self.path)
+
+    def run(self, folder=None, said=""):
+        """Return the two results and how many entry points were compiled."""
+        return self.finish(self.start(folder), said)
+
+    def finish(self, process, said=""):
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert err == "" if not said else all(said in line for line in err.splitlines())
+        value, whole, compiled = out.split()
+        return float(value), int(whole), int(compiled)
+
+    def entries(self):
+        return sorted(self.cache.iterdir())
+
+
+def test_an_entry_point_in_the_cache_is_not_compiled(loops):
+    assert [file.suffix for file in loops.entries()] == [".loop", ".loop"]
+    assert loops.run() == (2.5, 6, 0)
+
+
+@pytest.mark.parametrize("damages", [DAMAGE[:2], DAMAGE[2:]], ids=["harmed", "replaced"])
+def test_a_damaged_entry_costs_a_recompilation_and_a_line(loops, damages, monkeypatch):
+    before = loops.entries()
+    for damage, file in zip(damages, before, strict=True):
+        file.write_bytes(damage(file.read_bytes()))
+    assert loops.run(said="is damaged: it is compiled again") == (2.5, 6, 2)
+    assert loops.entries() == before
+    monkeypatch.setenv("IMPINGE_CACHE", str(loops.cache))
+    assert all(cache.load(file.name) for file in before)  # they have been repaired
+
+
+def test_an_entry_of_another_world_costs_a_recompilation(loops, monkeypatch):
+    monkeypatch.setenv("IMPINGE_CACHE", str(loops.cache))
+    for file, payload in zip(loops.entries(), [b'{"another": "world"}\n...', b"no header"], strict=True):
+        assert cache.store(file.name, payload)
+    assert loops.run(said="is damaged: it is compiled again") == (2.5, 6, 2)
+
+
+EDITS = {
+    "a comment": [("return x / 2", "return x / 2  # exactly")],
+    "a docstring": [("Multiply.", "Multiply by a constant.")],
+    "a docstring that was not there": [("    return x / 2", '    """Halve."""\n    return x / 2')],
+    "empty lines": [("@jit", "\n\n\n@jit")],
+    "an annotation of an inner function": [("def scaled(x):", "def scaled(x: float) -> float:")],
+    "something that no loop uses": [("def main", "OTHER = 1\n\ndef main")],
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_that_changes_no_code_compiles_nothing(loops, edit):
+    loops.edit(*EDITS[edit])
+    assert loops.run() == (2.5, 6, 0)
+
+
+def test_an_edited_inner_function_compiles_only_what_contains_it(loops):
+    loops.edit(("return FACTOR * x", "return x * FACTOR + 1.0"))
+    assert loops.run() == (2.5, 7, 1)
+
+
+def test_an_edited_constant_compiles_only_what_contains_it(loops):
+    old = set(loops.entries())
+    loops.edit(factor=4.0)
+    assert loops.run() == (2.5, 11, 1)
+    assert set(loops.entries()) > old
+    loops.edit()
+    assert loops.run() == (2.5, 6, 0)  # the old code is still there
+
+
+def test_an_edited_entry_point_compiles_only_itself(loops):
+    loops.edit(("return x / 2", "return x / 4"))
+    assert loops.run() == (1.25, 6, 1)
+
+
+@pytest.mark.parametrize(("file", "compiled"), [("simulation/plant.py", 0), ("compile/lowering.py", 0)])
+def test_a_comment_in_a_file_of_the_package_compiles_nothing(loops, file, compiled):
+    source = loops.path / "impinge" / file
+    text = source.read_text()
+    try:
+        source.write_text(text.replace('"""', '"""Differently. ', 1) + "# edited\n")
+        assert loops.run() == (2.5, 6, compiled)
+    finally:
+        source.write_text(text)
+
+
+def test_what_turns_loops_into_machine_code_is_part_of_it(loops):
+    source = loops.path / "impinge" / "compile" / "machine.py"
+    text = source.read_text()
+    try:
+        source.write_text(text.replace("LOOPS, KERNELS = 3, 2", "LOOPS, KERNELS = 2, 2"))
+        assert loops.run() == (2.5, 6, 2)
+    finally:
+        source.write_text(text)
+
+
+def test_an_edited_function_of_the_package_makes_only_those_stale_that_call_it(tmp_path):
+    """Count over all entry points of a copy of the package, without compiling them."""
+    shutil.copytree(Path(impinge.__file__).parent, tmp_path / "impinge")
+    code = "from impinge.cli.ahead import all_entries\nfor one in all_entries(): print(one.name, one.key)"
+
+    def keys():
+        words = run(code, tmp_path, path=tmp_path)
+        return dict(zip(words[::2], words[1::2], strict=True))
+
+    def edited(file, old, new):
+        source = tmp_path / "impinge" / file
+        text = source.read_text()
+        assert text.count(old) == 1
+        source.write_text(text.replace(old, new))
+        now = keys()
+        source.write_text(text)
+        assert now.keys() == before.keys()
+        return {name.removeprefix("impinge.") for name in now if now[name] != before[name]}
+
+    before = keys()
+    assert len(before) > 80
+    assert (
+        edited("simulation/roots.py", "def _value(b: Any, x: float) -> float:", "def _value(b: Any, x: Any) -> Any:")
+        == set()
+    )
+    assert edited("geometry/epa.py", '"""Set depth,', '"""Write depth,') == set()
+    assert edited("geometry/epa.py", "total = max(v + w, 1.0)", "total = max(w + v, 1.0)") == {"geometry.epa._grow"}
+    assert edited("simulation/engine.py", "_STABLE = 2.5", "_STABLE = 2.4") == {"simulation.engine.hold"}
+    assert edited("contact/laws/impact.py", "_A0, _A1 = 400.0, 40.0", "_A0, _A1 = 900.0, 60.0") == {
+        "contact.laws.impact._prescribe",
+        "contact.laws.impact._slope",
+    }
+    assert edited(
+        "simulation/plant.py", "        target[i] = source[i]\n", "        target[i] = 1.0 * source[i]\n"
+    ) >= {
+        "simulation.engine.hold",
+        "simulation.record.measure",
+    }
+
+
+def test_a_function_depends_on_the_functions_that_it_calls_through_a_module():
+    import impinge.simulation.contacts as contacts
+    from impinge.simulation.engine import hold
+
+    before, kept = closure_digest(hold), contacts.outruns
+    try:
+        contacts.outruns = jit(lambda plant, w, rows: False)
+        _forget()
+        assert closure_digest(hold) != before
+    finally:
+        contacts.outruns = kept
+        _forget()
+    assert closure_digest(hold) == before
+
+
+def _forget():
+    from impinge.compile import closure
+
+    closure._own_digest.cache_clear()
+
+
+def test_entry_points_run_without_a_cache_that_can_be_written(loops, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert loops.run(tmp_path / "file" / "cache") == (2.5, 6, 2)
+
+
+def test_entry_points_written_by_two_processes_at_once_are_right(loops, tmp_path):
+    together = [loops.start(tmp_path / "fresh") for _ in range(2)]
+    assert [loops.finish(process)[:2] for process in together] == [(2.5, 6)] * 2
+    assert loops.run(tmp_path / "fresh") == (2.5, 6, 0)
+
+
+def test_entries_of_former_versions_and_former_code_are_removed(loops):
+    former = [f"{'a' * 64}.loop", f"{'0' * 64}.o"]
+    mine = ["notes.txt", "b.loop", f"{'a' * 63}.loop", "data.o"]
+    versions = [f"loops_under_test.halved-{k:032x}-00000000.loop" for k in range(5)]
+    for age, name in enumerate([*former, *mine, *versions]):
+        (loops.cache / name).write_bytes(b"...")
+        os.utime(loops.cache / name, (1.7e9 - age, 1.7e9 - age) if name in former else None)
+    loops.edit(factor=4.0)
+    assert loops.run() == (2.5, 11, 1)
+    left = {file.name for file in loops.entries()}
+    assert left.isdisjoint(former)
+    assert left >= set(mine)
+    assert sum(name.startswith("loops_under_test.halved-") for name in left) <= 4
+
+
+def test_code_that_would_allocate_does_not_compile():
+    def allocates(n):
+        return np.zeros(n).sum()
+
+    def multiplies(x):
+        return (x * 2.0).sum()
+
+    assert numba.njit(allocates)(3) == 0.0
+    for function, argument in ((allocates, 3), (multiplies, np.ones(3))):
+        with pytest.raises(CompileError):
+            jit(function)(argument)
+
+
+def test_code_that_needs_python_at_run_time_does_not_compile():
+    def prints(x):
+        print(x)
+
+    with pytest.raises(CompileError, match="code that calls the C library only"):
+        jit(prints)(1.0)
+
+
+def test_code_that_raises_says_so():
+    @entry
+    def picky(n: int) -> int:
+        if n < 0:
+            raise ValueError("below zero")
+        return n
+
+    assert picky(3) == 3
+    with pytest.raises(CompileError, match=r"machine code of .*picky"):
+        picky(-1)
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("def f(x) -> int: return 1", "argument 'x' is not annotated"),
+        ("def f(x: str) -> int: return 1", "argument 'x': <class 'str'> is none of float, int"),
+        ("def f(x: float) -> str: return 1", "it returns <class 'str'>"),
+        ("def f(x: float) -> int: return x", "a result int64"),
+    ],
+)
+def test_an_entry_point_without_a_c_signature_is_refused(source, complaint):
+    names = {"__name__": "mine"}
+    exec(source, names)
+    with pytest.raises(CompileError, match=complaint):
+        entry(names["f"]).address  # noqa: B018
+
+
+def test_an_array_that_does_not_fit_is_refused():
+    @entry
+    def first(x: Vector) -> float:
+        return x[0]
+
+    assert first(np.array([2.5])) == 2.5
+    for wrong in (np.array([1]), np.ones((1, 1)), np.ones(4)[::2]):
+        with pytest.raises(CompileError, match=r"a contiguous array float64\[1\]"):
+            first(wrong)
+
+
+def test_a_loop_returns_what_its_code_returns():
+    @jit
+    def same(x):
+        return x
+
+    @jit
+    def nothing(x):
+        pass
+
+    @jit
+    def positive(x):
+        return x > 0
+
+    assert same(2) == 2
+    assert isinstance(same(2), int)
+    assert isinstance(same(2.0), float)
+    assert nothing(1) is None
+    assert positive(-1.0) is False
+
+
+def test_what_loops_alone_can_use_says_so_in_python():
+    with pytest.raises(CompileError, match="'ask': expected a call in machine code"):
+        ask(0, ())
+
+
+def test_the_package_runs_without_numba_once_its_code_is_there():
+    code = """
+        import sys
+        import impinge
+        assert "casadi" not in sys.modules
+        from impinge import Baumgarte, robots, simulate
+        simulate(robots.ball(), Baumgarte(), until=1.0)
+        print("numba" in sys.modules, "matplotlib" in sys.modules, "scipy" in sys.modules)
+    """
+    run(code, cache.directory())
+    assert run(code, cache.directory()) == ["False"] * 3
+
+
+# Kernels and entry points from hot loops.
+
+
+@jit
+def call_kernel(address, x, t, out):
+    call(address, (x, t, out))
+
+
+@entry
+def weighted(n: int, x: float, values: Vector) -> int:
+    values[0] = n * x
+    return n + 1
+
+
+@jit
+def ask_entry(address, n, x, values):
+    return ask(address, (n, x, values))
+
+
+def test_a_hot_loop_calls_a_kernel_by_address():
+    x, t = ca.SX.sym("x", 2), ca.SX.sym("t")
+    kernel = compile_kernel("called", {"x": x, "t": t}, {"y": x * t, "s": ca.sum1(x)})
+    out = np.zeros(3)
+    call_kernel(kernel.address, np.array([1.0, 2.0]), 3.0, out)
+    assert out.tolist() == [3.0, 6.0, 3.0]
+
+
+@pytest.mark.parametrize("x", [np.array([1, 2]), np.ones((2, 2), order="F"), np.ones(4)[::2]], ids=["int", "F", "gaps"])
+def test_a_kernel_is_not_called_with_an_array_it_cannot_read(x):
+    with pytest.raises(CompileError, match="contiguous"):
+        call_kernel(0, x, 3.0, np.zeros(3))
+
+
+def test_a_hot_loop_asks_an_entry_point_by_address():
+    values = np.zeros(1)
+    assert ask_entry(weighted.address, 4, 2.5, values) == 5
+    assert values[0] == 10.0
+
+
+# Structs.
+
+
+class Inner(NamedTuple):
+    x: Vector
+    n: int
+
+
+class Outer(NamedTuple):
+    flag: bool
+    n: int
+    r: float
+    A: Matrix
+    inner: Inner
+    k: Integers
+    last: float
+
+
+@jit
+def unpack(s, numbers, integers):
+    numbers[0], numbers[1] = s.r, s.last
+    numbers[2], numbers[3] = s.A[1, 0], s.inner.x[-1]
+    integers[0], integers[1], integers[2] = s.flag, s.n, s.inner.n
+    integers[3], integers[4], integers[5] = s.A.shape[0], s.A.shape[1], s.k[0]
+    s.inner.x[0] = -1.0
+
+
+int64 = st.integers(-(2**63), 2**63 - 1)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.booleans(), int64, st.floats(), st.floats(), int64, int64, st.integers(2, 4), st.integers(1, 4))
+def test_a_packed_struct_gives_back_every_number(flag, n, r, last, m, k, rows, columns):
+    A = np.arange(rows * columns, dtype=float).reshape(rows, columns)
+    inner = Inner(np.array([1.0, 2.0, 3.0]), m)
+    packed = Struct(Outer(flag, n, r, A, inner, np.array([k, 1]), last))
+    numbers_, integers = np.zeros(4), np.zeros(6, dtype=np.int64)
+    unpack(packed, numbers_, integers)
+    assert same_bits(numbers_[0], r)
+    assert same_bits(numbers_[1], last)
+    assert numbers_[2:].tolist() == [A[1, 0], 3.0]
+    assert integers.tolist() == [flag, n, m, rows, columns, k]
+    assert inner.x[0] == -1.0  # elements are shared, not copied
+
+
+def test_a_layout_says_where_each_field_stands():
+    layout = layout_of(Outer)
+    assert layout is layout_of(Outer)
+    assert [field.name for field in layout.fields] == list(Outer._fields)
+    assert [field.offset for field in layout.fields] == [0, 8, 16, 24, 72, 80, 112]
+    assert "A: float64[2], inner: {x: float64[1], n: int64}" in layout.text
+
+
+GOOD = Outer(True, 1, 2.0, np.ones((2, 2)), Inner(np.ones(1), 1), np.ones(1, dtype=np.int64), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("A", np.ones(4)),
+        ("A", np.ones((2, 2, 2))),
+        ("A", np.ones((2, 2), dtype=np.float32)),
+        ("A", np.ones((2, 2), dtype=np.int64)),
+        ("A", np.ones((2, 3), order="F")),
+        ("A", np.ones((4, 4))[::2, ::2]),
+        ("k", np.ones(2)),
+        ("k", np.ones(2, dtype=np.int32)),
+    ],
+)
+def test_an_array_that_does_not_fit_its_field_is_refused(field, value):
+    Struct(GOOD)
+    with pytest.raises(TypeError, match=f"field '{field}' must be a contiguous"):
+        Struct(GOOD._replace(**{field: value}))
+
+
+def test_a_wrong_array_inside_a_nested_struct_is_refused():
+    with pytest.raises(TypeError, match="field 'x' must be a contiguous"):
+        Struct(GOOD._replace(inner=Inner(np.ones((1, 1)), 1)))
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
+def test_an_integer_that_does_not_fit_is_refused(number):
+    with pytest.raises(OverflowError):
+        Struct(GOOD._replace(n=number))
+
+
+def test_an_unknown_field_does_not_compile():
+    def wrong(s):
+        return s.nothing
+
+    with pytest.raises(CompileError, match="nothing"):
+        jit(wrong)(Struct(GOOD))
