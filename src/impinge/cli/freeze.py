@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from impinge.cli.ahead import all_entries
 from impinge.compile import cache, frozen, machine
-from impinge.compile.loop import contents_of
+from impinge.compile.loop import Entry, contents_of
 from impinge.compile.progress import compiling
 
 
-def freeze(folder: Path) -> int:
-    """Write the objects, and return how many; raise `machine.UnknownSymbolError` if one needs what is not there."""
-    entries, levels = all_entries(), frozen.all_levels()
+def freeze(folder: Path, entries: Sequence[Entry]) -> int:
+    """Write the objects of entry points, and return how many; raise CompileError if one needs what is not there."""
+    levels = frozen.all_levels()
     count = 0
-    with compiling(entries * len(levels)) as done:
+    with compiling([*entries] * len(levels)) as done:
         for one, level, contents in contents_of(entries, levels):
             file = folder / level.cpu / frozen.file_name(one.name, one.key)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +39,7 @@ def load_all(folder: Path) -> None:
 
 def main(folder: Path) -> int:
     """Freeze everything and load it in a fresh process; return the exit code."""
-    count = freeze(folder)
+    count = freeze(folder, all_entries())
     check = f"from pathlib import Path; from impinge.cli.freeze import load_all; load_all(Path({str(folder)!r}))"
     code = subprocess.run([sys.executable, "-c", check], check=False).returncode
     if code != 0:

@@ -259,6 +259,8 @@ def contents_of(entries: Sequence[Entry], targets: Sequence[Machine]) -> Iterato
 
 def compile_and_store(entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
     """Compile entry points for this machine, show how many are left, and yield what was stored in the cache."""
+    if not entries:
+        return
     with compiling(entries) as count:
         for one, _, contents in contents_of(entries, [host()]):
             cache.store(frozen.cache_name(one.name, one.key), contents)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Cube, Entry, IntegerMatrix, Matrix, entry
+from impinge.compile import Cube, Entry, IntegerMatrix, Matrix, entry, prepare
 from impinge.geometry.capsule_mesh import capsule_mesh
 from impinge.geometry.capsule_pairs import capsule_box, capsule_capsule, capsule_half_space
 from impinge.geometry.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope, round_work
@@ -121,8 +121,9 @@ def collisions(shapes: Shapes) -> Collisions:
     """Return code and work space for the pairs that there can be among these shapes."""
     many = [int((shapes.kind == kind).sum()) for kind in range(HALF_SPACE + 1)]
     code = np.zeros((HALF_SPACE + 1, HALF_SPACE + 1), dtype=np.int64)
-    for (one, other), pair in PAIRS.items():
-        if many[one] and many[other] and (one != other or many[one] > 1):
-            code[one, other] = pair.address
+    possible = [(one, other) for one, other in PAIRS if many[one] and many[other] and (one != other or many[one] > 1)]
+    prepare(PAIRS[pair] for pair in possible)
+    for pair in possible:
+        code[pair] = PAIRS[pair].address
     flat, rounds = (any(code[pair] for pair in some) for some in (_FLAT, _ROUND))
     return Collisions(code, polytope_work(shapes.polytopes, flat), round_work(shapes.polytopes, rounds))

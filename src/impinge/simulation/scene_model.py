@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from impinge.compile import Kernel, Struct
+from impinge.compile import Kernel, Struct, prepare
 from impinge.contact.law import Law
 from impinge.errors import InputError, unknown_name
 from impinge.model import Gap, Quantity, finite
@@ -70,6 +70,7 @@ class SceneModel:
         inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
         rows = dict.fromkeys(("g", "rate", "drift", "partial"), (m, 1))
         outputs = {"free": (nv, 1), **rows, "power": (3, 1), "response": (nv, m), "W": (m, m)}
+        prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.turn, scene_kernel.tidy))
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
         self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
         self.turn, self.tidy = scene_kernel.turn.address, scene_kernel.tidy.address

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Struct
+from impinge.compile import Struct, prepare
 from impinge.contact.law import ContactLaw
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
 from impinge.errors import InputError
@@ -93,8 +93,10 @@ class TimeStepping:
     """The time-stepping loop of one run."""
 
     hold = timestep.hold
+    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses)
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
+        prepare(self.code)
         self._model, self._w = model, w
         sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
         self._work = step_workspace(plant, w, sides)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector
+from impinge.compile import Cube, Entry, IntegerMatrix, Integers, Matrix, Vector, prepare
 from impinge.errors import InputError
 
 MISSES, SWEEP, ORDER, DIRECTION, BALANCE = range(5)  # where `Work.calls` keeps the address of each
@@ -82,12 +82,16 @@ class Work(NamedTuple):
     lift: Vector  # (cap,): μ|u_t| of the convex law
 
 
-def _addresses() -> NDArray[np.int64]:
-    """Return where the parts of the solver are; each is compiled once, and calls the others by address."""
+def parts() -> tuple[Entry, ...]:
+    """Return the parts of the solver, in the order of `Work.calls`; each calls the others by address."""
     from impinge.contact.coulomb import elimination, newton, ordering, sweeps
 
-    parts = (sweeps.misses, sweeps.sweep, ordering.order_blocks, elimination.direction, newton.balance)
-    return np.array([part.address for part in parts])
+    return sweeps.misses, sweeps.sweep, ordering.order_blocks, elimination.direction, newton.balance
+
+
+def _addresses() -> NDArray[np.int64]:
+    prepare(parts())
+    return np.array([part.address for part in parts()])
 
 
 def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) -> tuple[Problem, Work]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Struct
-from impinge.contact.coulomb.problem import enlarge
+from impinge.compile import Struct, prepare
+from impinge.contact.coulomb.problem import enlarge, parts
 from impinge.contact.coulomb.solve import solve
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
 from impinge.errors import InputError, StartError, unknown_name
@@ -163,6 +163,11 @@ class SceneRun(Run):
 
 def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
     """Return how a scene is stepped under a law; what it does not need is not compiled."""
+    prepare((hold, prepare_start, find_start, record_now, look_around, push, solve, *parts()))
+    if scene.robots:
+        prepare((place_robots, move_robots, robot_energies))
+    if scene.grips:
+        prepare((hold_bodies, note_grips, rest_grips))
     return Rules(
         step=float(law.step),
         restitution=float(law.restitution),
