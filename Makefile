@@ -2,7 +2,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all bench compare clean
+.PHONY: demo test test-all test-wheel wheel start bench compare clean
 
 demo: $(VENV)/installed
 	$(BIN)/impinge run bouncing-ball --out out/bouncing-ball
@@ -13,10 +13,23 @@ test: $(VENV)/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/impinge doctor --compile
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
 
 test-all: $(VENV)/installed-test
-	$(BIN)/pytest -n 2 --hypothesis-profile=explore
+	$(BIN)/pytest -n 2 --dist loadgroup --hypothesis-profile=explore
+
+# A wheel for this system and this version of Python, with loops compiled for levels of its processors.
+wheel: $(VENV)/installed-wheel
+	rm -rf dist
+	IMPINGE_FREEZE=1 $(BIN)/python -m hatchling build -t wheel
+
+# The wheel in a clean environment where numba cannot be imported: every study, to the last bit.
+test-wheel: wheel
+	$(BIN)/python tools/start.py wheel
+
+# How long the first results take.
+start: wheel
+	$(BIN)/python tools/start.py
 
 bench: $(VENV)/installed-bench
 	$(BIN)/impinge bench
@@ -28,12 +41,18 @@ compare: $(VENV)/installed
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# Python compiles what it imports by itself; to compile everything ahead takes ten seconds more.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --editable .
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib || true
+	@touch $@
+
+$(VENV)/installed-wheel: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable ".[wheel]"
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
@@ -41,4 +60,4 @@ $(VENV)/installed-bench: $(VENV)/installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out dist

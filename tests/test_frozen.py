@@ -18,6 +18,8 @@ from impinge.compile import cache, frozen, machine
 from impinge.contact.law import FUNCTIONS
 from impinge.simulation.event_driven import EventDriven
 
+pytestmark = pytest.mark.xdist_group("frozen")  # in one process, so that objects are built once
+
 LEVELS = [level.cpu for level in frozen.all_levels()]
 RUN = """
 import hashlib, sys

@@ -21,6 +21,8 @@ from impinge.compile.closure import closure_digest
 from impinge.compile.layout import layout_of
 from impinge.errors import CompileError
 
+pytestmark = pytest.mark.xdist_group("loops")  # in one process, so that the package is copied once
+
 LOOPS = '''
 import ctypes
 from impinge.compile import Vector, entry, jit, loop

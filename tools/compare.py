@@ -2,7 +2,8 @@
 
 For each version a process prepares a benchmark's contenders, those of peers left out, and times them when it is asked
 to. The two are asked in turn, so that slow spells of the machine meet both alike, and of each the best time counts.
-What seems slower is measured again in new processes: where code and data come to lie in memory decides on some percent.
+All is measured in several pairs of processes, and what seems slower in more of them: where code and data come to lie
+in memory, which a process keeps to, decides on some percent.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import thread_time
 from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
 LIMIT = 1.03  # now over before: what is above it counts as slower
-ROUNDS, PASSES = 15, 4  # of timings in one pass; of passes over what seems slower
+ROUNDS = 7  # of timings in one pair of processes
+PASSES, MORE = 3, 4  # pairs of processes for all, and for what seems slower then
 LEAST = 0.05  # s, of one timing
 PILES = (10, 30, 100)  # spheres: larger piles take minutes
 # What is in the key of a contender that is not impinge's; `kernel` calls those of CasADi by how they are called.
@@ -142,14 +144,14 @@ class Version:
 
 
 @contextlib.contextmanager
-def versions(before: Path, now: Path) -> Iterator[tuple[Version, Version]]:
+def versions(before: Path, now: Path) -> Iterator[Sequence[Version]]:
     """Yield both, and end them."""
     with contextlib.ExitStack() as stack:
-        pair = []
+        pair: list[Version] = []
         for folder, cache in ((before, "compare-before"), (now, "compare-now")):
             pair.append(Version(folder, cache))
             stack.callback(pair[-1].process.kill)
-        yield pair[0], pair[1]
+        yield pair
 
 
 @contextlib.contextmanager
@@ -158,23 +160,26 @@ def revision(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve() / "before"
         git = ["git", "-C", str(HERE), "worktree"]
+        if subprocess.run([*git, "add", "--quiet", "--detach", str(folder), name]).returncode:
+            sys.exit(2)  # git has said why
         try:
-            subprocess.run([*git, "add", "--quiet", "--detach", str(folder), name], check=True)
             yield folder
         finally:
             subprocess.run([*git, "remove", "--force", str(folder)], check=False)
 
 
-def measure(pair: tuple[Version, Version], name: str, again: Collection[str], rounds: int, times: Times) -> None:
-    """Measure a benchmark, or some contenders ``again``, and note what is better than the times so far."""
+def measure(pair: Sequence[Version], name: str, only: Collection[str], rounds: int, times: Times) -> None:
+    """Measure a benchmark, or some contenders of it only, and note what is better than the times so far."""
     for version in pair:
         version.send("prepare", name)
-    old, new = (version.read() for version in pair)
-    for label in sorted(set(old) ^ set(new)):
+    labels = [version.read() for version in pair]
+    for label in sorted(set(labels[0]) ^ set(labels[1])):
         print(f"{name}: {label}: in one version only, left out", file=sys.stderr)
-    for label in (label for label in again or new if label in old and label in new):
-        rows = [[version.time(label) for version in pair] for _ in range(rounds)]
-        best = [min(column) for column in zip(*rows, times.get((name, label), rows[0]), strict=True)]
+    for label in (label for label in only or labels[1] if label in labels[0] and label in labels[1]):
+        best = list(times.get((name, label), (float("inf"), float("inf"))))
+        for k in range(2 * rounds):
+            which = (k + k // 2) % 2  # before, now, now, before: who comes second may find a warmer machine
+            best[which] = min(best[which], pair[which].time(label))
         times[name, label] = best[0], best[1]
         print(f"{name}: {label}: {best[1] / best[0]:.3f}", file=sys.stderr)
 
@@ -191,16 +196,15 @@ def slower(times: Times) -> dict[str, list[str]]:
 def compare(before: Path, now: Path, only: Collection[str], rounds: int) -> Times:
     """Measure all, and again what seems slower."""
     times: Times = {}
-    with versions(before, now) as pair:
-        for name in pair[1].benchmarks:
-            if name in pair[0].benchmarks and (not only or name in only):
-                measure(pair, name, (), rounds, times)
-    for _ in range(1, PASSES):
-        if suspects := slower(times):
-            print(f"measured again: {', '.join(suspects)}", file=sys.stderr)
-            with versions(before, now) as pair:
-                for name, labels in suspects.items():
-                    measure(pair, name, labels, 2 * rounds, times)
+    for k in range(PASSES + MORE):
+        if k >= PASSES and not slower(times):
+            break
+        with versions(before, now) as pair:
+            common = [name for name in pair[1].benchmarks if name in pair[0].benchmarks and (not only or name in only)]
+            chosen: Mapping[str, Collection[str]] = slower(times) if k >= PASSES else dict.fromkeys(common, ())
+            print(f"pair {k + 1}: {', '.join(chosen)}", file=sys.stderr)
+            for name, labels in chosen.items():
+                measure(pair, name, labels, rounds, times)
     return times
 
 
@@ -228,10 +232,12 @@ def main() -> None:
     former.add_argument("--before", type=Path, help="the version before, a folder with src in it")
     parser.add_argument("--now", type=Path, default=HERE, help="the version now, a folder with src in it; this one")
     parser.add_argument("--only", nargs="+", default=[], help="names of benchmarks; all of them")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="timings of each contender in a pass")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="timings of each contender in a process")
     a = parser.parse_args()
     with revision(a.revision) if a.revision else contextlib.nullcontext(a.before.resolve()) as before:
         times = compare(before, a.now.resolve(), a.only, a.rounds)
+    if not times:
+        parser.error("no benchmark of these names is in both versions")
     show(times)
     sys.exit(1 if slower(times) else 0)
 

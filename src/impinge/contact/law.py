@@ -15,6 +15,7 @@ contact may have its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -95,6 +96,11 @@ class Law(ContactLaw, Protocol):
     slope: ClassVar[Entry]
     guard: ClassVar[Entry]
     decide: ClassVar[Entry]
+
+
+def law_code(laws: Iterable[Law]) -> list[Entry]:
+    """Return the functions of some laws, each once."""
+    return list({getattr(law, name): None for law in laws for name in FUNCTIONS})
 
 
 def is_compliant(law: ContactLaw) -> bool:

@@ -48,7 +48,7 @@ def laws_of(model: System, law: ContactLaw | Mapping[str, ContactLaw] | None, ki
             what = "an event-driven law" if _is_law(one, ContactLaw) else "a law"
             remedy = "Pass an object such as Baumgarte()."
             raise InputError(who, f"{what} for contact '{contact}'", repr(one), remedy)
-        if isinstance(one, Law):
+        if type(one) not in _CHECKED:
             _check_functions(one)
     return [chosen[contact] for contact in model.contacts]
 
@@ -57,11 +57,9 @@ _LAWS: set[tuple[type, type]] = set()
 _CHECKED: set[type] = set()
 
 
-def _check_functions(law: Law) -> None:
-    """Raise the error that fits if a law's functions do not have the signatures that the simulator calls; once each."""
-    if type(law) in _CHECKED:
-        return
-    for what, signature in FUNCTIONS.items():
+def _check_functions(law: ContactLaw) -> None:
+    """Raise the error that fits if a law's functions do not have the signatures that the simulator calls."""
+    for what, signature in FUNCTIONS.items() if isinstance(law, Law) else ():
         got = getattr(getattr(law, what), "signature", None)
         if got != signature:
             raise InputError(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Struct, prepare
-from impinge.contact.law import FUNCTIONS, ContactLaw, Law
+from impinge.contact.law import ContactLaw, Law, law_code
 from impinge.contact.laws.complementarity import Complementarity
 from impinge.errors import InputError, show, unknown_name
 from impinge.model import Model, finite
@@ -124,8 +124,9 @@ def simulate(
             raise InputError(
                 who, "a method, Adaptive(...) or FixedStep(...)", repr(method), "Leave it out for the default."
             )
-        prepare((*EventDriven.code, *(getattr(one, name) for one in laws_of(system, law) for name in FUNCTIONS)))
-        plant = plant_of(system, laws_of(system, law), p, stabilization, chosen, end)._replace(
+        driven = laws_of(system, law)
+        prepare((*EventDriven.code, *law_code(driven)))
+        plant = plant_of(system, driven, p, stabilization, chosen, end)._replace(
             flight=system.flight.address if isinstance(system, Model) and system.constraints else 0,
             sample=spacing,
             every_step=sample is None,
@@ -166,7 +167,7 @@ def plant_of(
     if min(gains) <= 0:
         remedy = "A critically damped pair is (w², 2w)."
         raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
-    prepare((right_hand_side, find_press, *(getattr(law, name) for law in laws for name in FUNCTIONS)))
+    prepare((right_hand_side, find_press, *law_code(laws)))
     tables = contact_tables(model, laws)
     return Plant(
         evaluate=right_hand_side.address,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,20 +30,28 @@ def redundant(n: int, count: int) -> tuple[FloatArray, FloatArray]:
     return J @ J.transpose(0, 2, 1), np.einsum("kij,kj->ki", J, rng.normal(size=(count, n // 2)))
 
 
+class _Batch(NamedTuple):
+    A: Cube
+    b: Matrix
+    z: Matrix
+    work: LemkeWorkspace
+
+
 @entry
-def _lemke_many(A: Cube, b: Matrix, z: Matrix, work: LemkeWorkspace) -> int:
+def _lemke_many(batch: _Batch) -> int:
     status = 0
-    for k in range(b.shape[0]):
-        status = max(status, lemke(A[k], b[k], b.shape[1], z[k], work))
+    for k in range(batch.b.shape[0]):
+        status = max(status, lemke(batch.A[k], batch.b[k], batch.b.shape[1], batch.z[k], batch.work))
     return status
 
 
 def impinge_runner(A: FloatArray, b: FloatArray) -> Callable[[], FloatArray]:
     """Return a run that solves all problems in one call; it returns z."""
-    z, work = np.zeros_like(b), Struct(lemke_workspace(b.shape[1]))
+    z = np.zeros_like(b)
+    batch = Struct(_Batch(A, b, z, lemke_workspace(b.shape[1])))
 
     def run() -> FloatArray:
-        _lemke_many(A, b, z, work)
+        _lemke_many(batch)
         return z
 
     return run
