@@ -77,6 +77,19 @@ def test_the_page_on_scenes_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert names["driven"]["brick_x"][-1] > 0.1
 
 
+def test_the_page_on_machine_code_runs_as_it_stands(capsys):
+    names: dict = {"__name__": "machine_code"}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "machine-code.md").read_text(), re.S):
+        exec(compile(code, "machine-code.md", "exec"), names)
+    result = names["result"]
+    assert result.ok
+    # Energy is kept: m g (h + δ) = k δ²/2 + k₃ δ⁴/4 at the deepest point.
+    depth = result.certificate.contacts["floor"].deepest_penetration
+    k, _, k3 = names["Stiffening"](stiffness=1e3).gains
+    drop = 9.81 * (0.1 + depth)
+    assert k * depth**2 / 2 + k3 * depth**4 / 4 == pytest.approx(drop, rel=1e-2)  # of accepted steps
+
+
 def test_the_linear_analysis_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
