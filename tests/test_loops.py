@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,6 +53,24 @@ def main():
     whole = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_double)(rounded.address)(1, 2.5)
     print(value, whole, len(made))
 '''
+
+
+class Inner(NamedTuple):
+    x: Vector
+    n: int
+
+
+class Outer(NamedTuple):
+    flag: bool
+    n: int
+    r: float
+    A: Matrix
+    inner: Inner
+    k: Integers
+    last: float
+
+
+GOOD = Outer(True, 1, 2.0, np.ones((2, 2)), Inner(np.ones(1), 1), np.ones(1, dtype=np.int64), 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -232,18 +251,29 @@ def test_a_function_depends_on_the_functions_that_it_calls_through_a_module():
     before, kept = closure_digest(hold), contacts.outruns
     try:
         contacts.outruns = jit(lambda plant, w, rows: False)
-        _forget()
         assert closure_digest(hold) != before
     finally:
         contacts.outruns = kept
-        _forget()
     assert closure_digest(hold) == before
 
 
-def _forget():
-    from impinge.compile import closure
-
-    closure._own_digest.cache_clear()
+def test_what_is_defined_again_in_a_session_is_compiled_again(tmp_path, monkeypatch):
+    """An entry point keeps what it was first used with; one that is defined later sees what is there then."""
+    monkeypatch.setenv("IMPINGE_CACHE", str(tmp_path))
+    session = {"__name__": "session"}
+    exec("from impinge.compile import entry, jit", session)
+    helper = "@jit\ndef helper(x):\n    return G * x"
+    outer = "@entry\ndef outer(x: float) -> float:\n    return helper(x) + 1.0"
+    values = []
+    for step in ("G = 2.0", helper, outer, "G = 3.0", outer, helper.replace("G", "2 * G"), outer, "G = 2.0", outer):
+        exec(step, session)
+        if step == outer:
+            values.append(session["outer"](1.0))
+    assert values == [3.0, 4.0, 7.0, 5.0]
+    session["G"] = 2.0
+    exec(helper, session)
+    exec(outer, session)
+    assert session["outer"](1.0) == 3.0  # from the cache: nothing was stored under another's name
 
 
 def test_entry_points_run_without_a_cache_that_can_be_written(loops, tmp_path):
@@ -332,6 +362,61 @@ def test_an_array_that_does_not_fit_is_refused():
             first(wrong)
 
 
+@entry
+def counted(s: Inner, n: int, x: float) -> int:
+    return s.n + n
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((1, 2), "expected 3 arguments"),
+        ((1, 2, 3.0, 4), "expected 3 arguments"),
+        ((1.5, 2, 3.0), "expected Inner for 's', got float"),
+        ((1, 2.5, 3.0), "expected int64 for 'n', got float"),
+        ((1, None, 3.0), "expected int64 for 'n', got NoneType"),
+        ((1, 2**63, 3.0), "more than 64 bits"),
+        ((1, 2, "3"), "expected float64 for 'x', got str"),
+        ((1, 2, 1j), "expected float64 for 'x', got complex"),
+    ],
+)
+def test_a_call_that_does_not_fit_is_refused(arguments, complaint):
+    with pytest.raises((CompileError, ValueError), match=complaint):
+        counted(*arguments)
+
+
+def test_a_struct_of_another_layout_is_refused():
+    packed = Struct(Inner(np.ones(1), 41))
+    assert counted(packed, 1, 0) == 42
+    assert counted(packed.address, np.int64(1), np.float64(0.0)) == 42
+    with pytest.raises(CompileError, match="expected Inner for 's', got a struct Outer"):
+        counted(Struct(GOOD), 1, 0.0)
+
+
+def test_an_array_that_may_not_be_written_is_refused():
+    @entry
+    def last(x: Vector) -> float:
+        return x[-1]
+
+    x = np.ones(2)
+    x.flags.writeable = False
+    with pytest.raises(CompileError, match="read-only"):
+        last(x)
+    with pytest.raises(CompileError, match="got list"):
+        last([1.0])
+
+
+def test_threads_that_ask_at_once_are_all_right(tmp_path, monkeypatch):
+    monkeypatch.setenv("IMPINGE_CACHE", str(tmp_path))
+    session = {"__name__": "threads"}
+    exec("from impinge.compile import entry, jit\n@jit\ndef inner(x):\n    return x + 1.0", session)
+    for k in range(4):
+        exec(f"@entry\ndef f{k}(x: float) -> float:\n    return inner(x) * {k}", session)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda k: session[f"f{k % 4}"](1.0), range(16)))
+    assert found == [2.0 * (k % 4) for k in range(16)]
+
+
 def test_a_loop_returns_what_its_code_returns():
     @jit
     def same(x):
@@ -412,21 +497,6 @@ def test_a_hot_loop_asks_an_entry_point_by_address():
 # Structs.
 
 
-class Inner(NamedTuple):
-    x: Vector
-    n: int
-
-
-class Outer(NamedTuple):
-    flag: bool
-    n: int
-    r: float
-    A: Matrix
-    inner: Inner
-    k: Integers
-    last: float
-
-
 @jit
 def unpack(s, numbers, integers):
     numbers[0], numbers[1] = s.r, s.last
@@ -460,9 +530,6 @@ def test_a_layout_says_where_each_field_stands():
     assert [field.name for field in layout.fields] == list(Outer._fields)
     assert [field.offset for field in layout.fields] == [0, 8, 16, 24, 72, 80, 112]
     assert "A: float64[2], inner: {x: float64[1], n: int64}" in layout.text
-
-
-GOOD = Outer(True, 1, 2.0, np.ones((2, 2)), Inner(np.ones(1), 1), np.ones(1, dtype=np.int64), 0.0)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ _VERSIONS = 3  # of the code of one loop: those used last are kept
 _OURS = re.compile(r"(?P<loop>[\w.<>]+)-[0-9a-f]{32}-[0-9a-f]{8}\.loop|[0-9a-f]{64}\.kernel")
 _FORMER = re.compile(r"[0-9a-f]{64}\.(loop|o)")  # as version 0.1 named its entries
 
+_PART = ".part-impinge-"  # how a file is called while it is written
+
 _log = logging.getLogger("impinge")
 _swept: set[Path] = set()
 
@@ -63,8 +65,9 @@ def load(name: str) -> bytes | None:
     try:
         file = directory() / name
         payload = read(file)
-        if time.time() - file.stat().st_mtime > _DAY:
-            os.utime(file)  # it is in use
+        with contextlib.suppress(OSError):  # of a cache that is there to be read only
+            if time.time() - file.stat().st_mtime > _DAY:
+                os.utime(file)  # it is in use
     except ValueError:
         _log.warning("impinge: the cache's entry %s is damaged: it is compiled again", name)
         return None
@@ -79,7 +82,7 @@ def store(name: str, payload: bytes) -> bool:
     try:
         folder = directory()
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".part-", dir=folder)
+        handle, temporary = tempfile.mkstemp(prefix=_PART, dir=folder)
         with os.fdopen(handle, "wb") as file:
             file.write(packed(payload))
         os.replace(temporary, folder / name)
@@ -104,7 +107,7 @@ def sweep(folder: Path) -> None:
     for file in folder.iterdir():
         ours = _OURS.fullmatch(file.name)
         with contextlib.suppress(OSError):
-            if _FORMER.fullmatch(file.name):
+            if _FORMER.fullmatch(file.name) or (file.name.startswith(_PART) and now - file.stat().st_mtime > _DAY):
                 file.unlink()
             elif ours:
                 used = file.stat().st_mtime

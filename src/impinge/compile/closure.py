@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import opcode
 from collections.abc import Callable, Iterator
+from enum import Enum
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -24,7 +25,7 @@ _TRANSLATORS = ("lowering", "whole", "machine")  # the files of this folder that
 
 def closure_digest(loop: Any) -> str:
     """Return a hash of all that decides what the machine code of a loop does, but for the types of its arguments."""
-    parts = sorted({part for member in closure(loop).values() for part in (_own_digest(member.function),)})
+    parts = sorted({_own_digest(member.function) for member in closure(loop).values()})
     return hashlib.sha256("\n".join([_translation(), _own_digest(loop.function), *parts]).encode()).hexdigest()
 
 
@@ -51,15 +52,12 @@ def full_name(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-@functools.cache
 def _own_digest(function: FunctionType) -> str:
-    """Return a hash of one function: its instructions, and the values that it refers to."""
-    digest = hashlib.sha256(full_name(function).encode())
-    _add_code(digest, function.__code__)
-    digest.update(repr(function.__defaults__).encode())
-    for name, value in _references(function):
-        digest.update(f"{name}={_described(value)};".encode())
-    return digest.hexdigest()
+    """Return a hash of one function: its instructions, and the values that it refers to now."""
+    parts = [full_name(function), _code_digest(function.__code__)]
+    parts += [_described(function.__defaults__), _described(tuple((function.__kwdefaults__ or {}).items()))]
+    parts += [f"{name}={_described(value)}" for name, value in _references(function)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _instructions(code: CodeType) -> Iterator[tuple[int, int]]:
@@ -74,7 +72,8 @@ def _instructions(code: CodeType) -> Iterator[tuple[int, int]]:
         argument = 0
 
 
-def _add_code(digest: Any, code: CodeType) -> None:
+@functools.cache
+def _code_digest(code: CodeType) -> str:
     """Hash what a piece of code does; its docstring is a constant that no function loads."""
     parts: list[str] = [repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))]
     for operation, argument in _instructions(code):
@@ -83,12 +82,10 @@ def _add_code(digest: Any, code: CodeType) -> None:
         elif operation not in opcode.hasconst:
             parts.append(f"{operation} {argument}")
         elif isinstance(code.co_consts[argument], CodeType):
-            inner = hashlib.sha256()
-            _add_code(inner, code.co_consts[argument])
-            parts.append(inner.hexdigest())
+            parts.append(_code_digest(code.co_consts[argument]))
         else:
             parts.append(_described(code.co_consts[argument]))
-    digest.update("\n".join(parts).encode())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _references(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -107,13 +104,16 @@ def _references(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _global_names(code: CodeType) -> list[str]:
+@functools.cache
+def _global_names(code: CodeType) -> tuple[str, ...]:
     """Return the global names that a piece of code loads, those of functions inside it included."""
-    names = [code.co_names[argument >> 1] for operation, argument in _instructions(code) if operation == _LOAD_GLOBAL]
+    names = {
+        code.co_names[argument >> 1]: None for operation, argument in _instructions(code) if operation == _LOAD_GLOBAL
+    }
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names += _global_names(constant)
-    return names
+            names |= dict.fromkeys(_global_names(constant))
+    return tuple(names)
 
 
 def _described(value: Any) -> str:
@@ -126,11 +126,13 @@ def _described(value: Any) -> str:
         return f"({', '.join(map(_described, value))})"
     if isinstance(value, frozenset):
         return f"set ({', '.join(sorted(map(_described, value)))})"
-    if isinstance(value, str | bytes | int | float | complex | np.generic | None):
+    if not isinstance(value, Enum) and isinstance(value, str | bytes | int | float | complex | np.generic | None):
         return f"{type(value).__name__} {value!r}"
     if isinstance(value, FunctionType):
-        return f"function {full_name(value)} {_own_digest(value)}"
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__qualname__
+        return f"function {full_name(value)} {_code_digest(value.__code__)}"
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if name is None or isinstance(value, Enum):  # rather compiled once too often than stale
+        name = f"{type(value).__qualname__} {value!r}"
     return f"{getattr(value, '__module__', '')}.{name}"
 
 
@@ -143,5 +145,5 @@ def _translation() -> str:
         spec = importlib.util.find_spec(module)
         loader: Any = spec.loader if spec else None
         code = loader.get_code(module)
-        _add_code(digest, code)
+        digest.update(_code_digest(code).encode())
     return digest.hexdigest()

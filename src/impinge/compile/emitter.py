@@ -27,7 +27,7 @@ def emitting(jobs: int) -> Iterator[Emit]:
 
     A single job is done here and at once: to start another process takes as long as a short one.
     """
-    if jobs <= 1 or not sys.executable:
+    if jobs <= 1 or not sys.executable or getattr(sys, "frozen", False):  # in an application of its own
         yield _at_once
         return
     free: queue.Queue[Any] = queue.Queue()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
+import operator
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,7 +117,8 @@ class Entry(Loop):
         return Code(contents)
 
     @functools.cached_property
-    def _call(self) -> Callable[..., Any]:
+    def unchecked(self) -> Callable[..., Any]:
+        """The C function itself, for calls that come often: with addresses and numbers, which nobody checks."""
         passed: list[Any] = []
         for kind in self.signature.arguments:
             extents = kind.indices if isinstance(kind, ArrayKind) else 0
@@ -123,16 +126,15 @@ class Entry(Loop):
         result = _NUMBERS[FLOAT] if self._code.result == FLOAT else _NUMBERS[INTEGER]
         return ctypes.CFUNCTYPE(result, *passed)(self._code.address)
 
-    @functools.cached_property
-    def _arrays(self) -> tuple[ArrayKind | None, ...]:
-        kinds = [kind if isinstance(kind, ArrayKind) else None for kind in self.signature.arguments]
-        return tuple(kinds) if any(kinds) else ()
-
     def __call__(self, *arguments: Any) -> Any:
         """Call the code once."""
-        if self._arrays:
-            arguments = tuple(self._spread(arguments))
-        value = self._call(*arguments)
+        kinds = self.signature.arguments
+        if len(arguments) != len(kinds):
+            raise self._refused(f"{len(kinds)} arguments, {self.signature}", f"{len(arguments)}")
+        passed: list[Any] = []
+        for k, (kind, value) in enumerate(zip(kinds, arguments, strict=True)):
+            passed += self._passed(k, kind, value)
+        value = self.unchecked(*passed)
         if value == FAULT:
             remedy = "Check the values that it was given."
             raise CompileError(f"machine code of '{self.name}'", "no exception in it", "one", remedy)
@@ -140,17 +142,32 @@ class Entry(Loop):
             return None
         return bool(value) if self._code.result == "bool" else value
 
-    def _spread(self, arguments: Iterable[Any]) -> Iterable[Any]:
-        """Yield what the C function is passed: of an array, its address and its extents."""
-        for kind, value in zip(self._arrays, arguments, strict=True):
-            if kind is None:
-                yield value
-                continue
-            if value.dtype != kind.dtype or value.ndim != kind.indices or not value.flags.c_contiguous:
-                got = f"{value.dtype} of shape {value.shape}"
-                raise CompileError(f"'{self.name}'", f"a contiguous array {kind}", got, "Use np.ascontiguousarray.")
-            yield address_of(value)
-            yield from value.shape
+    def _passed(self, k: int, kind: Kind, value: Any) -> Sequence[Any]:
+        """Return what the C function is passed for an argument: of an array, its address and its extents."""
+        name = self.function.__code__.co_varnames[k]
+        if isinstance(kind, ArrayKind):
+            if not isinstance(value, np.ndarray):
+                raise self._refused(f"a contiguous array {kind} for '{name}'", type(value).__name__)
+            flags = value.flags
+            if value.dtype != kind.dtype or value.ndim != kind.indices or not flags.c_contiguous or not flags.writeable:
+                more = "" if flags.writeable else ", read-only"
+                raise self._refused(f"a contiguous array {kind} for '{name}'", f"{value.dtype}{value.shape}{more}")
+            return address_of(value), *value.shape
+        if isinstance(value, Struct):
+            if not isinstance(kind, Layout) or value.layout.text != kind.text:
+                raise self._refused(f"{kind} for '{name}'", f"a struct {value.layout}")
+            return (value.address,)
+        try:
+            number = math.ldexp(value, 0) if kind == FLOAT else operator.index(value)  # which take no text
+        except (TypeError, OverflowError):
+            raise self._refused(f"{kind} for '{name}'", type(value).__name__) from None
+        if isinstance(number, int) and not -(2**63) <= number < 2**63:
+            raise self._refused(f"{kind} for '{name}'", f"{number}, which has more than 64 bits")
+        return (number,)
+
+    def _refused(self, expected: str, got: str) -> CompileError:
+        remedy = "Arrays are contiguous float64 or int64 that may be written; a named tuple is packed with Struct."
+        return CompileError(f"'{self.name}'", expected, got, remedy)
 
 
 def jit(function: F) -> F:

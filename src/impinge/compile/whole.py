@@ -21,6 +21,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
 
+from impinge.compile.closure import closure_digest
 from impinge.compile.layout import FAULT, FLOAT, INTEGER, ArrayKind, Signature
 from impinge.compile.lowering import INTRINSICS, array_at, numba_type, struct_at
 from impinge.compile.machine import ENTRY
@@ -122,17 +123,30 @@ target_extension.dispatcher_registry[_Loops] = _Inner
 target_extension.jit_registry[_Loops] = _compile_too
 
 
-@functools.cache
+_dispatchers: dict[tuple[Any, str], _Inner] = {}
+_digests: dict[Any, str] = {}  # of loops, while an entry point is written
+
+
 def _dispatcher(loop: Any) -> _Inner:
-    inline = {"inline": "always"} if loop.inline else {}
-    return _Inner(loop.function, targetoptions={**_OPTIONS, **inline})
+    """Return what compiles a loop with all it refers to as that is now."""
+    if loop not in _digests:
+        _digests[loop] = closure_digest(loop)
+    known = loop, _digests[loop]
+    if known not in _dispatchers:
+        inline = {"inline": "always"} if loop.inline else {}
+        _dispatchers[known] = _Inner(loop.function, targetoptions={**_OPTIONS, **inline})
+    return _dispatchers[known]
 
 
-@functools.cache
 def type_of(value: Any) -> Any:
     """Return the numba type of a loop or of one of the names in `loop` that only loops can use."""
     if hasattr(value, "function"):
         return nb.Dispatcher(_dispatcher(value))
+    return _type_of_primitive(value)
+
+
+@functools.cache
+def _type_of_primitive(value: Any) -> Any:
     intrinsic = INTRINSICS[value.name] if value.struct is None else struct_at(value.struct)
     context = _Inner.targetdescr.typing_context
     context.refresh()  # where it has just been made
@@ -196,6 +210,7 @@ def _result(loop: Any, signature: Signature, found: Any) -> str:
 def _infer(loop: Any, arguments: tuple[Any, ...]) -> Any:
     """Have numba infer the types in a loop for these arguments and write it and all it calls; return what it knows."""
     with global_compiler_lock, _without_collecting(), target_extension.target_override(_TARGET):
+        _digests.clear()
         types = tuple(numba_type(kind) for kind in arguments)
         dispatcher = _dispatcher(loop)
         try:

@@ -11,11 +11,11 @@ from impinge.simulation.system import System
 class EventDriven:
     """The event-driven loop of one run."""
 
-    hold = engine.hold
     code = (engine.hold, instant.begin, record.add_current, dynamics.right_hand_side, dynamics.find_press)
 
     def __init__(self, model: System, w: Workspace, packed: tuple[Struct, Struct]) -> None:
         self.model, self.w, self.packed = model, w, packed
+        self.hold = engine.hold.unchecked
         self.addresses = tuple(part.address for part in packed)
 
     def begin(self, end: float, log: Struct) -> int:

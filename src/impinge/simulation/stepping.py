@@ -92,11 +92,11 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    hold = timestep.hold
     code = (timestep.hold, timestep.begin, step_impulses, cone_impulses)
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)
+        self.hold = timestep.hold.unchecked
         self._model, self._w = model, w
         sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
         self._work = step_workspace(plant, w, sides)

@@ -262,7 +262,7 @@ class DeltaPose:
             InputError: near a singularity, or if y is too far from the last pose to follow; the pose stays.
         """
         self._y[:], self._y_dot[:] = three(_WHO, "motor angles", y), three(_WHO, "motor rates", y_dot)
-        status = _follow(self._address)
+        status = _follow.unchecked(self._address)
         if status == _CONVERGED:
             return
         if status == _NEAR_SINGULAR:

@@ -123,7 +123,7 @@ class SceneRun(Run):
         """Go on until a time, at most `BUDGET` steps."""
         self.u[:] = self.command
         self.stage.counts[REST] = 0
-        status = self.settle_room(lambda: hold(self.packed.address, self.packed_log.address, stop, BUDGET))
+        status = self.settle_room(lambda: hold.unchecked(self.packed.address, self.packed_log.address, stop, BUDGET))
         self.look()
         return status
 
