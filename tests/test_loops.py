@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 
 import impinge
 from compile_tools import DAMAGE, run, same_bits
-from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, compile_kernel, entry, jit
+from impinge import Baumgarte, robots, simulate
+from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, compile_kernel, entry, jit, prepare
 from impinge.compile.closure import closure_digest
 from impinge.compile.layout import layout_of
 from impinge.errors import CompileError
@@ -278,7 +280,7 @@ def test_what_is_defined_again_in_a_session_is_compiled_again(tmp_path, monkeypa
 
 def test_entry_points_run_without_a_cache_that_can_be_written(loops, tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    assert loops.run(tmp_path / "file" / "cache") == (2.5, 6, 2)
+    assert loops.run(tmp_path / "file" / "cache", said="the cache cannot be written") == (2.5, 6, 2)
 
 
 def test_entry_points_written_by_two_processes_at_once_are_right(loops, tmp_path):
@@ -287,19 +289,41 @@ def test_entry_points_written_by_two_processes_at_once_are_right(loops, tmp_path
     assert loops.run(tmp_path / "fresh") == (2.5, 6, 0)
 
 
-def test_entries_of_former_versions_and_former_code_are_removed(loops):
+def test_entries_of_former_versions_and_former_code_are_removed_and_nothing_else(loops):
     former = [f"{'a' * 64}.loop", f"{'0' * 64}.o"]
-    mine = ["notes.txt", "b.loop", f"{'a' * 63}.loop", "data.o"]
-    versions = [f"loops_under_test.halved-{k:032x}-00000000.loop" for k in range(5)]
-    for age, name in enumerate([*former, *mine, *versions]):
-        (loops.cache / name).write_bytes(b"...")
-        os.utime(loops.cache / name, (1.7e9 - age, 1.7e9 - age) if name in former else None)
+    foreign = ["notes.txt", "b.loop", f"{'a' * 63}.loop", "data.o", f"{'b' * 64}.o", f"mine-{'c' * 32}-00000000.loop"]
+    versions = [f"loops_under_test.halved-{k:032x}-00000000.loop" for k in range(6)]
+    recent = [f"loops_under_test.rounded-{k:032x}-00000000.loop" for k in range(6)]
+    unused = f"{'d' * 64}.kernel"
+    week = time.time() - 8 * 86400.0
+    for name in [*former, *versions, *recent, unused]:
+        (loops.cache / name).write_bytes(cache.packed(b"..."))
+    for name in foreign:
+        (loops.cache / name).write_bytes(b"precious")
+    for k, name in enumerate(versions):
+        os.utime(loops.cache / name, (week - k, week - k))
+    os.utime(loops.cache / unused, (week - 90 * 86400.0,) * 2)
+    os.utime(loops.cache / foreign[-1], (week - 90 * 86400.0,) * 2)
     loops.edit(factor=4.0)
     assert loops.run() == (2.5, 11, 1)
     left = {file.name for file in loops.entries()}
-    assert left.isdisjoint(former)
-    assert left >= set(mine)
-    assert sum(name.startswith("loops_under_test.halved-") for name in left) <= 4
+    assert left.isdisjoint([*former, unused, *versions[2:]])
+    assert left >= {*foreign, *versions[:2], *recent}
+
+
+def test_two_kernels_in_each_others_place_are_noticed(tmp_path):
+    code = """
+        import casadi as ca
+        from impinge.compile import compile_kernel
+        x = ca.SX.sym("x")
+        print(*(compile_kernel("k", {"x": x}, {"y": k * x})([3.0])["y"][0] for k in (2, 5)))
+    """
+    assert run(code, tmp_path) == ["6.0", "15.0"]
+    one, other = sorted(tmp_path.iterdir())
+    one.rename(tmp_path / "kept")
+    other.rename(one)
+    (tmp_path / "kept").rename(other)
+    assert run(code, tmp_path) == ["6.0", "15.0"]
 
 
 def test_code_that_would_allocate_does_not_compile():
@@ -323,16 +347,75 @@ def test_code_that_needs_python_at_run_time_does_not_compile():
         jit(prints)(1.0)
 
 
-def test_code_that_raises_says_so():
-    @entry
-    def picky(n: int) -> int:
-        if n < 0:
-            raise ValueError("below zero")
-        return n
+REFUSED = {
+    "raise": ("if x < 0: raise ValueError\n    return x", r"a raise or an assert in 'mine.f' \(mine.py:4\)"),
+    "assert": ("assert x > 0\n    return x", "a raise or an assert"),
+    "recursion": ("return 1.0 if x < 1 else x * f(x - 1)", "a function that calls itself"),
+    "a list": ("y = [x, x]\n    return y[0]", "allocates memory"),
+    "a new array": ("return np.zeros(3)[0]", "allocates memory"),
+    "a misspelled function": ("return math.sinn(x)", "sinn"),
+    "a misspelled name": ("return sprnig(x)", "sprnig"),
+    "a plain function": ("return plain(x)", "decorate that function with @jit"),
+}
 
-    assert picky(3) == 3
-    with pytest.raises(CompileError, match=r"machine code of .*picky"):
-        picky(-1)
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_become_machine_code_is_refused_in_a_few_words(what):
+    body, complaint = REFUSED[what]
+    names = {"__name__": "mine"}
+    text = f"import math\nimport numpy as np\ndef plain(x): return x\ndef f(x):\n    {body}\n"
+    exec(compile(text, "mine.py", "exec"), names)
+    names["f"] = jit(names["f"])
+    with pytest.raises(CompileError, match=complaint) as caught:
+        names["f"](2.0)
+    assert len(str(caught.value)) < 500
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+REACHED = {
+    "module.constant": "import other\n@jit\ndef inner(x): return other.K * x",
+    "package.module.constant": "import pack.other\n@jit\ndef inner(x): return pack.other.K * x",
+    "module.function": "import other\n@jit\ndef inner(x): return other.scaled(x)",
+    "enum member": "from other import Kind\n@jit\ndef inner(x): return Kind.A.value * x",
+    "integer enum": "from other import Number\n@jit\ndef inner(x): return Number.A.value * x",
+    "named tuple": "from other import NAMED\n@jit\ndef inner(x): return NAMED.b * x",
+    "two of a factory": "from other import one, two\n@jit\ndef inner(x): return one(x) - two(x)",
+    "tuple of constants": "from other import PAIR\n@jit\ndef inner(x): return PAIR[1] * x",
+    "array": "from other import ARRAY\n@jit\ndef inner(x): return ARRAY[1] * x",
+    "default": "import other\n@jit\ndef inner(x, k=other.K): return k * x",
+}
+OTHER = """
+import collections, enum
+import numpy as np
+from impinge.compile import jit
+K = {k}
+PAIR, ARRAY = (1.0, K), np.array([1.0, K])
+class Kind(enum.Enum):
+    A = {k}
+class Number(enum.IntEnum):
+    A = {k}
+@jit
+def scaled(x): return {k} * x
+NAMED = collections.namedtuple("N", "a b" if K == 3 else "b a")(5, 3 if K == 3 else 1)
+def made(k):
+    @jit
+    def inside(x): return k * x
+    return inside
+one, two = (made(4.0), made(1.0)) if K == 3 else (made(6.0), made(1.0))
+"""
+
+
+@pytest.mark.parametrize("way", REACHED)
+def test_a_change_is_noticed_however_it_is_reached(way, tmp_path):
+    """In fresh processes with one cache: a result is never stale."""
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    lines = "from impinge.compile import entry, jit\n" + REACHED[way]
+    (tmp_path / "mine.py").write_text(lines + "\n@entry\ndef f(x: float) -> float: return 1.0 * inner(x)\n")
+    for k in (3, 5, 3):
+        for other in (tmp_path / "other.py", tmp_path / "pack" / "other.py"):
+            other.write_text(OTHER.format(k=k))
+        assert run("import mine; print(mine.f(2.0))", tmp_path / "cache", path=tmp_path) == [str(2.0 * k)]
 
 
 @pytest.mark.parametrize(
@@ -341,7 +424,7 @@ def test_code_that_raises_says_so():
         ("def f(x) -> int: return 1", "argument 'x' is not annotated"),
         ("def f(x: str) -> int: return 1", "argument 'x': <class 'str'> is none of float, int"),
         ("def f(x: float) -> str: return 1", "it returns <class 'str'>"),
-        ("def f(x: float) -> int: return x", "a result int64"),
+        ("def f(x: float) -> int: return x", "an int from every return"),
     ],
 )
 def test_an_entry_point_without_a_c_signature_is_refused(source, complaint):
@@ -373,11 +456,12 @@ def counted(s: Inner, n: int, x: float) -> int:
         ((1, 2), "expected 3 arguments"),
         ((1, 2, 3.0, 4), "expected 3 arguments"),
         ((1.5, 2, 3.0), "expected Inner for 's', got float"),
-        ((1, 2.5, 3.0), "expected int64 for 'n', got float"),
-        ((1, None, 3.0), "expected int64 for 'n', got NoneType"),
-        ((1, 2**63, 3.0), "more than 64 bits"),
-        ((1, 2, "3"), "expected float64 for 'x', got str"),
-        ((1, 2, 1j), "expected float64 for 'x', got complex"),
+        ((0, 2, 3.0), "expected Inner for 's', got 0, which is no address"),
+        ((2**40, 2.5, 3.0), "expected int64 for 'n', got float"),
+        ((2**40, None, 3.0), "expected int64 for 'n', got NoneType"),
+        ((2**40, 2**63, 3.0), "more than 64 bits"),
+        ((2**40, 2, "3"), "expected float64 for 'x', got str"),
+        ((2**40, 2, 1j), "expected float64 for 'x', got complex"),
     ],
 )
 def test_a_call_that_does_not_fit_is_refused(arguments, complaint):
@@ -412,8 +496,13 @@ def test_threads_that_ask_at_once_are_all_right(tmp_path, monkeypatch):
     exec("from impinge.compile import entry, jit\n@jit\ndef inner(x):\n    return x + 1.0", session)
     for k in range(4):
         exec(f"@entry\ndef f{k}(x: float) -> float:\n    return inner(x) * {k}", session)
+
+    def ask_for(k):
+        prepare([session["f0"], session[f"f{k % 4}"]])
+        return session[f"f{k % 4}"](1.0)
+
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda k: session[f"f{k % 4}"](1.0), range(16)))
+        found = list(threads.map(ask_for, range(16)))
     assert found == [2.0 * (k % 4) for k in range(16)]
 
 
@@ -451,7 +540,7 @@ def test_the_package_runs_without_numba_once_its_code_is_there():
         simulate(robots.ball(), Baumgarte(), until=1.0)
         print("numba" in sys.modules, "matplotlib" in sys.modules, "scipy" in sys.modules)
     """
-    run(code, cache.directory())
+    simulate(robots.ball(), Baumgarte(), until=1.0)
     assert run(code, cache.directory()) == ["False"] * 3
 
 

@@ -16,6 +16,14 @@ def progress_bar(title: str, total: float) -> Iterator[Callable[[float], None] |
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda done: bar.update(task, completed=done)
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(title, total=total)
+
+    def show(done: float) -> None:
+        bar.start()  # when the work has begun: another bar may be there while something compiles before it
+        bar.update(task, completed=done)
+
+    try:
+        yield show
+    finally:
+        bar.stop()

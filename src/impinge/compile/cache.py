@@ -8,6 +8,7 @@ missing, damaged or forbidden counts as a miss and costs a recompilation.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import logging
 import os
@@ -19,7 +20,8 @@ from pathlib import Path
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _DAY = 86400.0
 _UNUSED = 60 * _DAY  # entries that nobody has used for so long are removed
-_VERSIONS = 3  # of the code of one loop: those used last are kept
+_WEEK = 7 * _DAY
+_VERSIONS = 3  # of the code of one loop are kept in any case, and what was used in the last week
 _OURS = re.compile(r"(?P<loop>[\w.<>]+)-[0-9a-f]{32}-[0-9a-f]{8}\.loop|[0-9a-f]{64}\.kernel")
 _FORMER = re.compile(r"[0-9a-f]{64}\.(loop|o)")  # as version 0.1 named its entries
 
@@ -66,8 +68,7 @@ def load(name: str) -> bytes | None:
         file = directory() / name
         payload = read(file)
         with contextlib.suppress(OSError):  # of a cache that is there to be read only
-            if time.time() - file.stat().st_mtime > _DAY:
-                os.utime(file)  # it is in use
+            os.utime(file)  # it is in use
     except ValueError:
         _log.warning("impinge: the cache's entry %s is damaged: it is compiled again", name)
         return None
@@ -97,25 +98,40 @@ def store(name: str, payload: bytes) -> bool:
     return True
 
 
+@functools.cache
+def say_unwritable() -> None:
+    """Say, once, that what was compiled could not be stored."""
+    _log.warning(
+        "impinge: the cache cannot be written, so every run compiles anew: set IMPINGE_CACHE to another folder"
+    )
+
+
 def sweep(folder: Path) -> None:
     """Remove what will not be used again: entries of former versions, of former code, and long unused ones.
 
-    Nothing is touched that impinge has not written. An entry that another process still wants costs a recompilation.
+    Nothing is removed that impinge has not written: a name like an entry's is not enough, the hash must be right, too.
     """
     versions: dict[str, list[tuple[float, Path]]] = {}
     now = time.time()
     for file in folder.iterdir():
-        ours = _OURS.fullmatch(file.name)
         with contextlib.suppress(OSError):
-            if _FORMER.fullmatch(file.name) or (file.name.startswith(_PART) and now - file.stat().st_mtime > _DAY):
+            ours, idle = _OURS.fullmatch(file.name), now - file.lstat().st_mtime
+            if file.name.startswith(_PART) and idle > _DAY:
                 file.unlink()
-            elif ours:
-                used = file.stat().st_mtime
-                if now - used > _UNUSED:
-                    file.unlink()
-                elif ours["loop"]:
-                    versions.setdefault(ours["loop"], []).append((used, file))
+            elif _FORMER.fullmatch(file.name) or (ours and idle > _UNUSED):
+                _remove(file)
+            elif ours and ours["loop"]:
+                versions.setdefault(ours["loop"], []).append((idle, file))
     for known in versions.values():
-        for _, file in sorted(known)[:-_VERSIONS]:
-            with contextlib.suppress(OSError):
-                file.unlink()
+        for idle, file in sorted(known)[_VERSIONS:]:
+            if idle > _WEEK:
+                with contextlib.suppress(OSError):
+                    _remove(file)
+
+
+def _remove(file: Path) -> None:
+    """Remove a file if it is an entry."""
+    if file.is_file() and not file.is_symlink():
+        with contextlib.suppress(ValueError):
+            read(file)
+            file.unlink()

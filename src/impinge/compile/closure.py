@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 import opcode
 from collections.abc import Callable, Iterator
-from enum import Enum
+from enum import Enum, EnumMeta
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -19,27 +19,75 @@ import numpy as np
 
 _LOAD_GLOBAL, _STORE_NAME = opcode.opmap["LOAD_GLOBAL"], opcode.opmap["STORE_NAME"]
 _EXTENDED, _CACHE = opcode.opmap["EXTENDED_ARG"], opcode.opmap["CACHE"]
-_PACKAGE = __name__.partition(".")[0]
+_RAISES = [opcode.opmap[name] for name in ("RAISE_VARARGS", "LOAD_ASSERTION_ERROR") if name in opcode.opmap]
+_KNOWN = ("math", "numpy")  # modules whose functions numba has machine code for
 _TRANSLATORS = ("lowering", "whole", "machine")  # the files of this folder that decide what becomes of a loop
 
 
 def closure_digest(loop: Any) -> str:
     """Return a hash of all that decides what the machine code of a loop does, but for the types of its arguments."""
-    parts = sorted({_own_digest(member.function) for member in closure(loop).values()})
-    return hashlib.sha256("\n".join([_translation(), _own_digest(loop.function), *parts]).encode()).hexdigest()
+    return hashlib.sha256(f"{_translation()} {_loop_digest(loop, {})}".encode()).hexdigest()
 
 
-def closure(loop: Any) -> dict[str, Any]:
-    """Return the loop and all loops that it calls, directly or not, by their full names."""
-    found: dict[str, Any] = {}
-    waiting = [loop]
-    while waiting:
-        one = waiting.pop()
-        name = f"{full_name(one.function)}#{id(one.function)}"
-        if name not in found:
-            found[name] = one
-            waiting += [value for _, value in _references(one.function) if is_loop(value)]
+def _loop_digest(loop: Any, known: dict[Any, str]) -> str:
+    """Return a hash of a loop: its instructions, and the values that it refers to now, loops included."""
+    function = loop.function
+    if function not in known:
+        known[function] = "itself"  # a function that calls itself is refused when it is compiled
+        parts = [full_name(function), _code_digest(function.__code__), str(loop.inline)]
+        parts.append(_described(function.__defaults__, known))
+        parts.append(_described(tuple((function.__kwdefaults__ or {}).items()), known))
+        parts += [f"{name}={_described(value, known)}" for name, value in _references(function)]
+        known[function] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return known[function]
+
+
+def _called(loop: Any) -> list[Any]:
+    """Return the loops that a loop refers to, also as members of tuples."""
+    found, values = [], [value for _, value in _references(loop.function)]
+    while values:
+        value = values.pop()
+        if is_loop(value):
+            found.append(value)
+        elif isinstance(value, tuple | list):
+            values += value
     return found
+
+
+def refused(loop: Any) -> tuple[str, str] | None:
+    """Return what machine code cannot do and which function of a closure does it all the same, or None.
+
+    An exception would have nobody to go to, and a function that calls itself would not end where numba expects it to.
+    """
+    state: dict[Any, bool] = {}  # whether a loop is done, or is being looked at
+
+    def look(one: Any) -> tuple[str, str] | None:
+        state[one.function] = False
+        for code in _codes(one.function.__code__):
+            for operation, _ in _instructions(code):
+                if operation in _RAISES:
+                    return (
+                        "a raise or an assert",
+                        f"'{full_name(one.function)}' ({code.co_filename}:{code.co_firstlineno})",
+                    )
+        for other in _called(one):
+            if state.get(other.function) is False:
+                return "a function that calls itself", f"'{full_name(other.function)}'"
+            if other.function not in state:
+                found = look(other)
+                if found:
+                    return found
+        state[one.function] = True
+        return None
+
+    return look(loop)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
 def is_loop(value: Any) -> bool:
@@ -50,14 +98,6 @@ def is_loop(value: Any) -> bool:
 def full_name(function: Callable[..., Any]) -> str:
     """Return the name of a function with that of its module."""
     return f"{function.__module__}.{function.__qualname__}"
-
-
-def _own_digest(function: FunctionType) -> str:
-    """Return a hash of one function: its instructions, and the values that it refers to now."""
-    parts = [full_name(function), _code_digest(function.__code__)]
-    parts += [_described(function.__defaults__), _described(tuple((function.__kwdefaults__ or {}).items()))]
-    parts += [f"{name}={_described(value)}" for name, value in _references(function)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _instructions(code: CodeType) -> Iterator[tuple[int, int]]:
@@ -84,24 +124,33 @@ def _code_digest(code: CodeType) -> str:
         elif isinstance(code.co_consts[argument], CodeType):
             parts.append(_code_digest(code.co_consts[argument]))
         else:
-            parts.append(_described(code.co_consts[argument]))
+            parts.append(_described(code.co_consts[argument], {}))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _references(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield the names outside a function that it uses, and their values; of the package's modules, what it uses."""
+    """Yield the names outside a function that it uses, and their values; of a module, what it uses of that."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     found = {name: cell.cell_contents for name, cell in cells}
     for name in _global_names(function.__code__):
         if name in function.__globals__:
             found[name] = function.__globals__[name]
+    used = [name for code in _codes(function.__code__) for name in code.co_names]
     for name, value in found.items():
-        if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
-            for attribute in function.__code__.co_names:
-                if hasattr(value, attribute):
-                    yield f"{name}.{attribute}", getattr(value, attribute)
+        if isinstance(value, ModuleType) and value.__name__ not in _KNOWN:
+            yield from _attributes(name, value, used, {value})
         else:
             yield name, value
+
+
+def _attributes(name: str, module: ModuleType, used: list[str], seen: set[ModuleType]) -> Iterator[tuple[str, Any]]:
+    """Yield what may be meant by attributes of a module, and of modules in it, that a function uses."""
+    for attribute in used:
+        value = vars(module).get(attribute)
+        if isinstance(value, ModuleType) and value not in seen:
+            yield from _attributes(f"{name}.{attribute}", value, used, {*seen, value})
+        elif value is not None and not isinstance(value, ModuleType):
+            yield f"{name}.{attribute}", value
 
 
 @functools.cache
@@ -116,24 +165,26 @@ def _global_names(code: CodeType) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _described(value: Any) -> str:
+def _described(value: Any, known: dict[Any, str]) -> str:
     """Describe a value that machine code refers to by what it is, not by where it stands in memory."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if is_loop(value):
-        return f"loop {full_name(value.function)}"
+        return f"loop {_loop_digest(value, known)}"
     if isinstance(value, np.ndarray):
-        return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
-    if isinstance(value, tuple | list):
-        return f"({', '.join(map(_described, value))})"
-    if isinstance(value, frozenset):
-        return f"set ({', '.join(sorted(map(_described, value)))})"
-    if not isinstance(value, Enum) and isinstance(value, str | bytes | int | float | complex | np.generic | None):
-        return f"{type(value).__name__} {value!r}"
-    if isinstance(value, FunctionType):
-        return f"function {full_name(value)} {_code_digest(value.__code__)}"
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    if name is None or isinstance(value, Enum):  # rather compiled once too often than stale
-        name = f"{type(value).__qualname__} {value!r}"
-    return f"{getattr(value, '__module__', '')}.{name}"
+        return f"{value.dtype}{value.shape}{value.strides}{hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, tuple | list | frozenset):
+        members = [_described(member, known) for member in value]
+        order = sorted(members) if isinstance(value, frozenset) else members
+        return f"{kind} {getattr(value, '_fields', '')}({', '.join(order)})"
+    if isinstance(value, EnumMeta):
+        return f"{kind} {value.__module__}.{value.__qualname__} {[(one.name, one.value) for one in value]!r}"  # type: ignore[var-annotated]
+    if not isinstance(value, Enum):
+        if isinstance(value, str | bytes | int | float | complex | np.generic | None):
+            return f"{kind} {value!r}"
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        if name is not None:  # of a function or class that numba knows, or refuses
+            return f"{getattr(value, '__module__', '')}.{name} {getattr(value, '_fields', '')}"
+    return f"{kind} {value!r}"  # rather compiled once too often than stale
 
 
 @functools.cache

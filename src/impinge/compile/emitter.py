@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import queue
 import subprocess
 import sys
@@ -40,7 +39,7 @@ def emitting(jobs: int) -> Iterator[Emit]:
         process = free.get() or _start(started)
         try:
             return _ask(process, target, module)
-        except (OSError, EOFError, pickle.PickleError):  # it was ended, or could not start
+        except (OSError, EOFError):  # it was ended, could not start, or says something else
             process = None
             return _emit(target, module)
         finally:
@@ -52,7 +51,8 @@ def emitting(jobs: int) -> Iterator[Emit]:
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
             for process in started:
-                process.stdin.close()
+                with contextlib.suppress(OSError):
+                    process.stdin.close()
                 process.stdout.close()
                 process.wait()
 
@@ -66,11 +66,10 @@ def _start(started: list[Any]) -> Any:
 
 
 def _ask(process: Any, target: Machine, module: bytes) -> bytes:
-    pickle.dump((target.triple, target.cpu, target.features, module), process.stdin)
-    process.stdin.flush()
-    answer: bytes | str = pickle.load(process.stdout)
-    if isinstance(answer, str):
-        raise UnknownSymbolError(answer)
+    machine.send(process.stdin, target.triple.encode(), target.cpu.encode(), target.features.encode(), module)
+    what, answer = machine.receive(process.stdout, 2)
+    if what != b"code":
+        raise UnknownSymbolError(answer.decode())
     return answer
 
 

@@ -31,6 +31,7 @@ LEVELS["arm64"] = LEVELS["aarch64"]
 
 _log = logging.getLogger("impinge")
 _said: set[str] = set()
+_MOST = 4  # lines are enough
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ def load_cached(name: str, key: str) -> bytes | None:
 
 def _say(what: str) -> None:
     """Say once in a process what is wrong, in one line on standard error if nobody has arranged for more."""
-    if what not in _said:
-        _said.add(what)
-        _log.warning("impinge: %s: it is taken from the cache or compiled; reinstall impinge to mend that", what)
+    if what in _said:
+        return
+    _said.add(what)
+    if len(_said) <= _MOST:
+        more = "; there may be more" if len(_said) == _MOST else ""
+        _log.warning("impinge: %s: the next way is taken; reinstall impinge to mend that%s", what, more)

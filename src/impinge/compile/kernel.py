@@ -97,10 +97,10 @@ def _load(text: str) -> int:
     """Return the entry point of the machine code for an assembly text, from the cache if it is there."""
     name = cache.key(text, machine.host().text) + ".kernel"
     if name not in _loaded:
-        code = cache.load(name)
-        if code is None:
+        own, _, code = (cache.load(name) or b"").partition(b"\n")
+        if own != name.encode():  # none, or another's
             code = _translate(text)
-            cache.store(name, code)
+            cache.store(name, name.encode() + b"\n" + code)
         _loaded[name] = machine.load(code)
     return _loaded[name][0]
 

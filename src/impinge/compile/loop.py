@@ -11,6 +11,7 @@ import functools
 import math
 import operator
 import re
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -31,6 +32,10 @@ from impinge.errors import CompileError
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NUMBERS: dict[str, Any] = {FLOAT: ctypes.c_double, INTEGER: ctypes.c_int64}
+
+_FIRST_PAGE = 4096  # nothing stands at addresses below this
+_alive: list[Code] = []
+_preparing = threading.RLock()
 
 ENTRIES: dict[str, Entry] = {}  # the package's own entry points, by full name, as far as their modules are imported
 
@@ -73,6 +78,9 @@ class Loop:
             self._made[kinds] = Entry(self.function, Signature(kinds, None))
         return self._made[kinds](*arguments)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {full_name(self.function)}>"
+
 
 class Entry(Loop):
     """A function for machine code with a C signature, which Python and other code call by its address.
@@ -107,14 +115,13 @@ class Entry(Loop):
     @property
     def address(self) -> int:
         """Where the code is."""
-        return self._code.address
+        return self._loaded.address
 
-    @functools.cached_property
-    def _code(self) -> Code:
-        contents = stored(self)
-        if contents is None:
-            ((_, contents),) = compile_and_store([self])
-        return Code(contents)
+    @property
+    def _loaded(self) -> Code:
+        prepare((self,))
+        code: Code = self.__dict__["_code"]
+        return code
 
     @functools.cached_property
     def unchecked(self) -> Callable[..., Any]:
@@ -123,8 +130,8 @@ class Entry(Loop):
         for kind in self.signature.arguments:
             extents = kind.indices if isinstance(kind, ArrayKind) else 0
             passed += [_NUMBERS.get(cast(str, kind), ctypes.c_int64), *[ctypes.c_int64] * extents]
-        result = _NUMBERS[FLOAT] if self._code.result == FLOAT else _NUMBERS[INTEGER]
-        return ctypes.CFUNCTYPE(result, *passed)(self._code.address)
+        result = _NUMBERS[FLOAT] if self._loaded.result == FLOAT else _NUMBERS[INTEGER]
+        return ctypes.CFUNCTYPE(result, *passed)(self._loaded.address)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the code once."""
@@ -138,9 +145,9 @@ class Entry(Loop):
         if value == FAULT:
             remedy = "Check the values that it was given."
             raise CompileError(f"machine code of '{self.name}'", "no exception in it", "one", remedy)
-        if self._code.result == "none":
+        if self._loaded.result == "none":
             return None
-        return bool(value) if self._code.result == "bool" else value
+        return bool(value) if self._loaded.result == "bool" else value
 
     def _passed(self, k: int, kind: Kind, value: Any) -> Sequence[Any]:
         """Return what the C function is passed for an argument: of an array, its address and its extents."""
@@ -161,6 +168,8 @@ class Entry(Loop):
             number = math.ldexp(value, 0) if kind == FLOAT else operator.index(value)  # which take no text
         except (TypeError, OverflowError):
             raise self._refused(f"{kind} for '{name}'", type(value).__name__) from None
+        if isinstance(kind, Layout) and number < _FIRST_PAGE:
+            raise self._refused(f"{kind} for '{name}'", f"{number}, which is no address")
         if isinstance(number, int) and not -(2**63) <= number < 2**63:
             raise self._refused(f"{kind} for '{name}'", f"{number}, which has more than 64 bits")
         return (number,)
@@ -240,6 +249,7 @@ class Code:
         header, _, code = contents.partition(b"\n")
         self.result = frozen.Header.read(header).result
         self.address, self._engine = load(code)
+        _alive.append(self)  # somebody may have its address
 
 
 def stored(one: Entry) -> bytes | None:
@@ -252,7 +262,11 @@ def contents_of(entries: Sequence[Entry], targets: Sequence[Machine]) -> Iterato
 
     Types are inferred in this process, once for all machines, while others optimize what is ready.
     """
-    from impinge.compile.whole import write
+    try:
+        from impinge.compile.whole import write
+    except ImportError as problem:
+        remedy = "Install it: pip install numba."
+        raise CompileError(f"'{entries[0].name}'", "numba, to compile it", str(problem), remedy) from None
 
     def result(job: tuple[Entry, Machine, str, Future[bytes]]) -> tuple[Entry, Machine, bytes]:
         one, target, returned, code = job
@@ -280,23 +294,28 @@ def compile_and_store(entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]
         return
     with compiling(entries) as count:
         for one, _, contents in contents_of(entries, [host()]):
-            cache.store(frozen.cache_name(one.name, one.key), contents)
+            if not cache.store(frozen.cache_name(one.name, one.key), contents):
+                cache.say_unwritable()
             count(one.name)
             yield one, contents
 
 
 def prepare(entries: Iterable[Entry]) -> None:
     """Load the code of some entry points; compile those that are missing, and show how many are left."""
-    missing = []
-    for one in entries:
-        if "_code" not in one.__dict__:
-            contents = stored(one)
-            if contents is None:
-                missing.append(one)
-            else:
-                one.__dict__["_code"] = Code(contents)
-    for one, contents in compile_and_store(missing):
-        one.__dict__["_code"] = Code(contents)
+    absent = [one for one in entries if "_code" not in one.__dict__]
+    if not absent:
+        return
+    with _preparing:
+        missing = []
+        for one in absent:
+            if "_code" not in one.__dict__:
+                contents = stored(one)
+                if contents is None:
+                    missing.append(one)
+                else:
+                    one.__dict__["_code"] = Code(contents)
+        for one, contents in compile_and_store(missing):
+            one.__dict__["_code"] = Code(contents)
 
 
 def _kind_of_value(value: Any) -> Kind:

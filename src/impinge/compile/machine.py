@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-import pickle
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -102,19 +101,34 @@ def load(code: bytes) -> tuple[int, Any]:
     return engine.get_function_address(ENTRY), engine
 
 
+MARK = b"impinge:"  # before every message, so that what others print is not taken for one
+
+
+def send(pipe: Any, *parts: bytes) -> None:
+    """Write some parts to a pipe."""
+    pipe.write(MARK + b"".join(len(part).to_bytes(8, "little") + part for part in parts))
+    pipe.flush()
+
+
+def receive(pipe: Any, count: int) -> list[bytes]:
+    """Read as many parts from a pipe; raise EOFError if it ends or if something else comes."""
+    if pipe.read(len(MARK)) != MARK:
+        raise EOFError
+    return [pipe.read(int.from_bytes(pipe.read(8), "little")) for _ in range(count)]
+
+
 def serve() -> None:
     """Emit the modules that come on standard input, until it ends; another process asks for that, see `emitter`."""
     while True:
         try:
-            triple, cpu, features, module = pickle.load(sys.stdin.buffer)
+            triple, cpu, features, module = receive(sys.stdin.buffer, 4)
         except EOFError:
             return
+        target = Machine(triple.decode(), cpu.decode(), features.decode())
         try:
-            answer: bytes | str = Machine(triple, cpu, features).emit(llvm.parse_bitcode(module))
+            send(sys.stdout.buffer, b"code", target.emit(llvm.parse_bitcode(module)))
         except UnknownSymbolError as problem:
-            answer = str(problem)
-        pickle.dump(answer, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+            send(sys.stdout.buffer, b"unknown", str(problem).encode())
 
 
 if __name__ == "__main__":

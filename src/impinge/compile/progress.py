@@ -7,11 +7,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+_MANY = 4  # entry points take long enough to say so where no bar can be seen
+
 
 @contextlib.contextmanager
 def compiling(entries: Sequence[Any]) -> Iterator[Callable[[str], None]]:
     """Show on a terminal how many entry points are left; yield a function to call with the name of each when done."""
-    if not entries or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
+        if len(entries) >= _MANY:
+            print(f"impinge: compiling {len(entries)} entry points, once", file=sys.stderr)
         yield lambda name: None
         return
     from rich.console import Console

@@ -8,6 +8,7 @@ after packing (their arrays' elements may), which the loads tell the optimizer.
 from __future__ import annotations
 
 import ctypes
+from operator import index
 from struct import Struct as Packing
 from typing import Any, NamedTuple
 
@@ -69,7 +70,7 @@ class Struct:
         for field, value in zip(self.layout.fields, values, strict=True):
             kind = field.kind
             if kind is INTEGER:
-                words.append(int(value))
+                words.append(index(value))
             elif kind is FLOAT:
                 words.append(_INTEGER.unpack(_DOUBLE.pack(value))[0])
             elif isinstance(kind, ArrayKind):
@@ -79,6 +80,8 @@ class Struct:
                 words += _words.get(id(value)) or _described(value)
             else:
                 nested = _packed.get(id(value)) or Struct(value)
+                if nested.layout is not kind and nested.layout != kind:
+                    raise TypeError(f"field '{field.name}' must be a {kind}, not a {nested.layout}")
                 self._kept.append(nested)
                 words.append(nested.address)
         self._memory = np.array(words, dtype=np.int64)

@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import functools
 import gc
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
 import llvmlite.ir as ll
-from numba.core import cgutils, codegen, cpu, errors, target_extension, typing
+from numba.core import cgutils, codegen, cpu, target_extension, typing
 from numba.core import types as nb
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
 
-from impinge.compile.closure import closure_digest
+from impinge.compile.closure import closure_digest, refused
 from impinge.compile.layout import FAULT, FLOAT, INTEGER, ArrayKind, Signature
 from impinge.compile.lowering import INTRINSICS, array_at, numba_type, struct_at
 from impinge.compile.machine import ENTRY
 from impinge.errors import CompileError
 
 _TARGET = "impinge"
+_EXPECTED = "code that can become machine code"
 # Without numba's run-time (_nrt) a loop that would allocate memory does not even compile.
 _OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False, "no_cpython_wrapper": True}
 
@@ -202,23 +204,50 @@ def _result(loop: Any, signature: Signature, found: Any) -> str:
     names = {nb.none: "none", nb.boolean: "bool", nb.float64: FLOAT}
     result = names.get(found, INTEGER if isinstance(found, nb.Integer) else "")
     if not result or (signature.result == INTEGER and result == FLOAT):
-        remedy = "Return a number, or nothing; write other results into an array."
-        raise CompileError(f"'{loop.name}'", f"a result {signature.result or 'that C knows'}", str(found), remedy)
+        what = {INTEGER: "an int from every return", FLOAT: "a float from every return"}
+        remedy = "Other results are written into an array that is given."
+        raise CompileError(
+            f"'{loop.name}'", what.get(signature.result or "", "a number or nothing"), str(found), remedy
+        )
     return signature.result or result
+
+
+def _complaint(problem: Exception) -> str:
+    """Say in a line or two what numba says in a hundred: the first cause, and the line of the user's file."""
+    text = str(problem)
+    if "NRT required" in text or "enable_nrt" in text or "Only accept returning of array" in text:
+        cause = "code that allocates memory, such as a list, a text or a new array"
+    else:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        telling = [line for line in lines if not line.startswith(("Failed in", "During", "File", ">>>", "<source"))]
+        telling = re.findall(r"(?:TypingError|NumbaTypeError): (?!Failed in)(.+)", text) or telling
+        cause = telling[0] if telling else type(problem).__name__
+        if "Cannot determine Numba type of <class 'function'>" in text:
+            cause += "; decorate that function with @jit"
+    places = [found for found in re.findall(r'File "([^"]+)", line (\d+)', text) if "numba" not in found[0]]
+    places += [(place, line) for place, line in re.findall(r"at (\S+\.py) \((\d+)\)", text) if "numba" not in place]
+    return cause + (f", at {places[-1][0]}:{places[-1][1]}" if places else "")
 
 
 def _infer(loop: Any, arguments: tuple[Any, ...]) -> Any:
     """Have numba infer the types in a loop for these arguments and write it and all it calls; return what it knows."""
     with global_compiler_lock, _without_collecting(), target_extension.target_override(_TARGET):
         _digests.clear()
+        found = refused(loop)
+        if found is not None:
+            remedy = "Return a number that says so; write a loop in place of a recursion."
+            raise CompileError(
+                f"'{loop.name}'", "code that can become machine code", f"{found[0]} in {found[1]}", remedy
+            )
         types = tuple(numba_type(kind) for kind in arguments)
         dispatcher = _dispatcher(loop)
         try:
             dispatcher.compile(types)
-        except errors.NumbaError as problem:
-            remedy = "See impinge.compile: numbers, tuples, given arrays and structs, and functions with @jit."
-            who = f"'{loop.name}'"
-            raise CompileError(who, "code that can become machine code", str(problem), remedy) from problem
+        except Exception as problem:  # numba's own, and whatever comes out of it for names that do not exist
+            remedy = "Loops have numbers, tuples, given arrays, structs, functions of math, and functions with @jit."
+            raise CompileError(
+                f"'{loop.name}'", "code that can become machine code", _complaint(problem), remedy
+            ) from None
         return dispatcher.overloads[types]
 
 

@@ -42,6 +42,8 @@ def _study_from_file(path: Path) -> Study:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if str(path.parent.resolve()) not in sys.path:
+        sys.path.insert(0, str(path.parent.resolve()))  # as Python does for a script: its neighbors can be imported
     try:
         spec.loader.exec_module(module)
     except Exception as problem:  # whatever the user's file raises, the message says what and where
