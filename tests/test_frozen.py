@@ -12,7 +12,7 @@ import pytest
 
 import impinge
 from compile_tools import DAMAGE
-from impinge import Baumgarte
+from impinge import Baumgarte, robots, simulate
 from impinge.cli import freeze as freezing
 from impinge.compile import cache, frozen, machine
 from impinge.contact.law import FUNCTIONS
@@ -80,6 +80,7 @@ def finish(process):
 @pytest.fixture(scope="module")
 def compiled_now(tmp_path_factory):
     """The motion with code that is compiled now, for this very processor, in a copy without frozen objects."""
+    simulate(robots.ball(), Baumgarte(), until=0.1)  # so that its code is in the cache
     path = tmp_path_factory.mktemp("clone")
     shutil.copytree(Path(impinge.__file__).parent, path / "impinge")
     digest, _, lines = finish(start(path, cache.directory(), forbid=False))

@@ -15,6 +15,7 @@ from impinge import (
     ExponentialHuntCrossley,
     HuntCrossley,
     Impact,
+    InputError,
     KelvinVoigt,
     ModelBuilder,
     robots,
@@ -159,3 +160,35 @@ def test_the_same_run_twice_is_the_same_to_the_bit(name):
     assert one.t.tolist() == other.t.tolist()
     for signal in ("x", "z", "angle", "force_left", "friction_right"):
         assert one[signal].tolist() == other[signal].tolist()
+
+
+def test_a_law_that_lacks_something_is_told_what():
+    class Half:
+        name, modes, closed, gains = "half", ("Free", "Contact"), (False, True), (1.0,)
+        prescribe, slope = Baumgarte.prescribe, Baumgarte.slope
+
+    with pytest.raises(InputError, match="which has no guard and no decide"):
+        simulate(robots.ball(), Half(), until=1.0)
+
+
+@pytest.mark.parametrize("gains", [(1.0, float("nan")), ("a",), 3.0, lambda: (1.0,)])
+def test_gains_that_are_no_numbers_are_refused(gains):
+    class Odd:
+        name, modes, closed = "odd", ("Free", "Contact"), (False, True)
+        prescribe, slope, guard, decide = (
+            getattr(Baumgarte, what) for what in ("prescribe", "slope", "guard", "decide")
+        )
+
+    Odd.gains = gains
+    with pytest.raises(InputError, match="gains that are numbers"):
+        simulate(robots.ball(), Odd(), until=1.0)
+
+
+def test_a_function_of_a_law_with_another_signature_is_refused():
+    class Odd:
+        name, modes, closed, gains = "odd", ("Free", "Contact"), (False, True), (1.0,)
+        prescribe = slope = guard = Baumgarte.prescribe
+        decide = Baumgarte.decide
+
+    with pytest.raises(InputError, match=r"'guard' of law 'odd': expected an entry point int64\("):
+        simulate(robots.ball(), Odd(), until=1.0)

@@ -22,6 +22,7 @@ import numpy as np
 
 from impinge.compile import Entry, jit
 from impinge.compile.layout import FLOAT, INTEGER, ArrayKind, Signature
+from impinge.errors import InputError
 
 # What a law prescribes (the return value of its first function).
 FORCE = 0
@@ -96,6 +97,14 @@ class Law(ContactLaw, Protocol):
     slope: ClassVar[Entry]
     guard: ClassVar[Entry]
     decide: ClassVar[Entry]
+
+
+def check_gains(law: ContactLaw) -> None:
+    """Raise the error that fits if what a law hands to machine code as its gains are no numbers."""
+    gains = law.gains
+    if not isinstance(gains, tuple) or not all(isinstance(gain, float | int) and gain == gain for gain in gains):
+        remedy = "Let it be a property that returns a tuple of numbers."
+        raise InputError(f"law '{law.name}'", "gains that are numbers", repr(gains), remedy)
 
 
 def law_code(laws: Iterable[Law]) -> list[Entry]:

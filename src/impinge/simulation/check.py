@@ -47,7 +47,10 @@ def laws_of(model: System, law: ContactLaw | Mapping[str, ContactLaw] | None, ki
         if not _is_law(one, kind):
             what = "an event-driven law" if _is_law(one, ContactLaw) else "a law"
             remedy = "Pass an object such as Baumgarte()."
-            raise InputError(who, f"{what} for contact '{contact}'", repr(one), remedy)
+            asked = ("name", "modes", "closed", "gains", *(FUNCTIONS if kind is Law else ()))
+            lacking = [name for name in asked if not hasattr(one, name)]
+            more = f", which has no {' and no '.join(lacking)}" if 0 < len(lacking) < len(asked) else ""
+            raise InputError(who, f"{what} for contact '{contact}'", repr(one) + more, remedy)
         if type(one) not in _CHECKED:
             _check_functions(one)
     return [chosen[contact] for contact in model.contacts]

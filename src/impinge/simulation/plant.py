@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
-from impinge.contact.law import GUARDS, ContactLaw
+from impinge.contact.law import GUARDS, ContactLaw, check_gains
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap
 from impinge.simulation.roots import NODES, root_workspace
@@ -275,6 +275,8 @@ def _addresses(laws: tuple[ContactLaw, ...], what: str) -> NDArray[np.int64]:
 
 
 def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
+    for law in laws:
+        check_gains(law)
     width = max((len(law.gains) for law in laws), default=1)
     modes = max((len(law.modes) for law in laws), default=0) + 2
     counts = [len(gap.slips) for gap in gaps]
