@@ -412,7 +412,7 @@ def test_a_change_is_noticed_however_it_is_reached(way, tmp_path):
     (tmp_path / "pack" / "__init__.py").write_text("")
     lines = "from impinge.compile import entry, jit\n" + REACHED[way]
     (tmp_path / "mine.py").write_text(lines + "\n@entry\ndef f(x: float) -> float: return 1.0 * inner(x)\n")
-    for k in (3, 5, 3):
+    for k in (3, 5):
         for other in (tmp_path / "other.py", tmp_path / "pack" / "other.py"):
             other.write_text(OTHER.format(k=k))
         assert run("import mine; print(mine.f(2.0))", tmp_path / "cache", path=tmp_path) == [str(2.0 * k)]

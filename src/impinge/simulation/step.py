@@ -26,10 +26,14 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
         # value are needed always).
         size = w.y.size if s == stages - 1 else needed
         for i in range(size):
-            increment = 0.0
-            for r in range(s):
-                increment += tableau.a[s, r] * w.K[r, i]
-            w.trial[i] = w.y[i] + h * increment
+            w.trial[i] = 0.0
+        for r in range(s):
+            weight = tableau.a[s, r]
+            if weight != 0.0:  # the classical method has many zeros
+                for i in range(size):
+                    w.trial[i] += weight * w.K[r, i]
+        for i in range(size):
+            w.trial[i] = w.y[i] + h * w.trial[i]
         if s < stages - 1:
             evaluate(plant, w, t + tableau.c[s] * h, w.trial, w.K[s])
         else:
