@@ -26,10 +26,10 @@ _TRANSLATORS = ("lowering", "whole", "machine")  # the files of this folder that
 
 def closure_digest(loop: Any) -> str:
     """Return a hash of all that decides what the machine code of a loop does, but for the types of its arguments."""
-    return hashlib.sha256(f"{_translation()} {_loop_digest(loop, {})}".encode()).hexdigest()
+    return hashlib.sha256(f"{_translation()} {loop_digest(loop, {})}".encode()).hexdigest()
 
 
-def _loop_digest(loop: Any, known: dict[Any, str]) -> str:
+def loop_digest(loop: Any, known: dict[Any, str]) -> str:
     """Return a hash of a loop: its instructions, and the values that it refers to now, loops included."""
     function = loop.function
     if function not in known:
@@ -169,7 +169,7 @@ def _described(value: Any, known: dict[Any, str]) -> str:
     """Describe a value that machine code refers to by what it is, not by where it stands in memory."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if is_loop(value):
-        return f"loop {_loop_digest(value, known)}"
+        return f"loop {loop_digest(value, known)}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.strides}{hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, tuple | list | frozenset):

@@ -30,7 +30,7 @@ def emitting(jobs: int) -> Iterator[Emit]:
         yield _at_once
         return
     free: queue.Queue[Any] = queue.Queue()
-    count = min(jobs, os.cpu_count() or 1)
+    count = min(jobs, max(1, (os.cpu_count() or 1) - 1))  # this process is at work, too
     started: list[Any] = []
     for _ in range(count):
         free.put(None)  # to be started when it is first needed

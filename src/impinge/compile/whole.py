@@ -22,7 +22,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
 
-from impinge.compile.closure import closure_digest, refused
+from impinge.compile.closure import loop_digest, refused
 from impinge.compile.layout import FAULT, FLOAT, INTEGER, ArrayKind, Signature
 from impinge.compile.lowering import INTRINSICS, array_at, numba_type, struct_at
 from impinge.compile.machine import ENTRY
@@ -126,14 +126,12 @@ target_extension.jit_registry[_Loops] = _compile_too
 
 
 _dispatchers: dict[tuple[Any, str], _Inner] = {}
-_digests: dict[Any, str] = {}  # of loops, while an entry point is written
+_digests: dict[Any, str] = {}  # of functions, while an entry point is written
 
 
 def _dispatcher(loop: Any) -> _Inner:
     """Return what compiles a loop with all it refers to as that is now."""
-    if loop not in _digests:
-        _digests[loop] = closure_digest(loop)
-    known = loop, _digests[loop]
+    known = loop, loop_digest(loop, _digests)
     if known not in _dispatchers:
         inline = {"inline": "always"} if loop.inline else {}
         _dispatchers[known] = _Inner(loop.function, targetoptions={**_OPTIONS, **inline})
