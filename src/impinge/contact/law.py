@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class Law(ContactLaw, Protocol):
 
 def check_gains(law: ContactLaw) -> None:
     """Raise the error that fits if what a law hands to machine code as its gains are no numbers."""
-    gains = law.gains
+    gains: Any = law.gains
     if not isinstance(gains, tuple) or not all(isinstance(gain, Real) and gain == gain for gain in gains):
         remedy = "Let it be a property that returns a tuple of numbers."
         raise InputError(f"law '{law.name}'", "gains that are numbers", repr(gains), remedy)
