@@ -2,7 +2,8 @@
 
 from impinge.compile.kernel import Kernel, compile_kernel
 from impinge.compile.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
-from impinge.compile.loop import Entry, ask, call, entry, inlined, jit, prepare, struct_at, vector_at
+from impinge.compile.loop import Entry, entry, inlined, jit, prepare
+from impinge.compile.primitives import ask, call, struct_at, vector_at
 from impinge.compile.struct import Struct, keep_array, pack_once
 
 __all__ = [

@@ -23,7 +23,7 @@ import numpy as np
 from impinge.compile import cache, frozen
 from impinge.compile.closure import closure_digest, full_name
 from impinge.compile.emitter import emitting
-from impinge.compile.layout import FAULT, FLOAT, INTEGER, ArrayKind, Kind, Layout, Signature, layout_of, signature_of
+from impinge.compile.layout import FAULT, FLOAT, INTEGER, ArrayKind, Kind, Layout, Signature, signature_of
 from impinge.compile.machine import Machine, UnknownSymbolError, host, load
 from impinge.compile.progress import compiling
 from impinge.compile.struct import Struct, address_of
@@ -212,34 +212,6 @@ def entry(function: Callable[..., Any]) -> Entry:
         3.0
     """
     return Entry(function)
-
-
-class Primitive:
-    """A name that only machine code can use."""
-
-    def __init__(self, name: str, doc: str, struct: Layout | None = None) -> None:
-        self.name, self.struct, self.__doc__ = name, struct, doc
-        self.__qualname__ = f"{name} {struct.text if struct else ''}"
-
-    @property
-    def _numba_type_(self) -> Any:
-        from impinge.compile.whole import type_of
-
-        return type_of(self)
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Refuse: Python has other ways."""
-        raise CompileError(f"'{self.name}'", "a call in machine code", "one from Python", "Use it in a jit function.")
-
-
-call = Primitive("call", "Call the kernel at an address: ``call(address, (x, t, u, p, out))``.")
-ask = Primitive("ask", "Call the entry point at an address: ``ask(address, (w, x, n))``; it returns an int.")
-vector_at = Primitive("vector_at", "Take the numbers at a pointer for a vector: ``vector_at(pointer, size)``.")
-
-
-def struct_at(struct: type) -> Primitive:
-    """Return a function for machine code that takes an address for the packed struct of a named tuple class."""
-    return Primitive("struct_at", f"Take an address for a {struct.__name__}.", layout_of(struct))
 
 
 class Code:

@@ -139,7 +139,7 @@ def _dispatcher(loop: Any) -> _Inner:
 
 
 def type_of(value: Any) -> Any:
-    """Return the numba type of a loop or of one of the names in `loop` that only loops can use."""
+    """Return the numba type of a loop or of one of the names in `primitives` that only loops can use."""
     if hasattr(value, "function"):
         return nb.Dispatcher(_dispatcher(value))
     return _type_of_primitive(value)
