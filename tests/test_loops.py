@@ -506,6 +506,20 @@ def test_threads_that_ask_at_once_are_all_right(tmp_path, monkeypatch):
     assert found == [2.0 * (k % 4) for k in range(16)]
 
 
+def test_runs_that_start_together_in_threads_are_the_same():
+    """In a fresh process, where none of their code is loaded yet."""
+    code = """
+        from concurrent.futures import ThreadPoolExecutor
+        from impinge import Baumgarte, robots, simulate
+        model = robots.ball()
+        with ThreadPoolExecutor(4) as threads:
+            ends = list(threads.map(lambda _: simulate(model, Baumgarte(), until=1.0)["q"][-1], range(4)))
+        print(len(set(ends)))
+    """
+    simulate(robots.ball(), Baumgarte(), until=0.1)  # so that its code is in the cache
+    assert run(code, cache.directory()) == ["1"]
+
+
 def test_a_loop_returns_what_its_code_returns():
     @jit
     def same(x):
