@@ -1327,7 +1327,6 @@ def test_a_block_on_four_feet_that_a_strong_force_turns_back(mu, F, v):
     assert_coulomb(result, mu, energy=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="two feet that stick hold a block that still turns out of its penetration")
 @pytest.mark.parametrize("F", [13.0, 14.0])
 def test_a_block_that_lands_softly_beside_a_foot_that_sticks(F):
     result = simulate(
@@ -1336,7 +1335,6 @@ def test_a_block_that_lands_softly_beside_a_foot_that_sticks(F):
     assert_coulomb(result, 1.5, energy=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="sliding either way brings it back: Painlevé's paradox, and its foot lifts")
 def test_a_block_that_tips_over_a_foot_of_very_high_friction():
     result = simulate(feet(2), LAW, until=0.3, inputs={"F": 39.0}, parameters={"mu": 1.5, "hp": 1 / 16})
     assert_coulomb(result, 1.5, energy=1e-5)

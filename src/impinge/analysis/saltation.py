@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from impinge.analysis.tangent import differentiate, tangent_workspace
 from impinge.analysis.variation import flow_of, propagate
-from impinge.compile import Integers, Matrix, Struct, Vector, entry
-from impinge.contact.law import EXTENT, GAP, TOUCHING, WATCH_BITS
+from impinge.compile import IntegerMatrix, Matrix, Struct, Vector, entry
+from impinge.contact.law import ABSENT, EXTENT, GAP, PARTS, TOUCHING, watched_by
 from impinge.contact.law import RATE as WATCHES_RATE
 from impinge.errors import InputError
 from impinge.model import Model
-from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press, right_hand_side
-from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE, Plant, Workspace, workspace
+from impinge.simulation.guards import guards_of_rows
+from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace, workspace
 
 FloatArray = NDArray[np.float64]
 
-_WATCH = (1 << WATCH_BITS) - 1
 # A guard that changes its speed by as much as that speed itself within this time (s) grazes.
 _GRAZING = 1e-6
 # Spacing of the instants (s) from which the explicit time derivative of a force is taken, to fourth order.
@@ -39,15 +38,17 @@ _ROUNDING = 1e-9
 
 
 @entry
-def _watch(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector, values: Matrix, watched: Integers) -> None:
-    """Write the guards of all contacts at a state, and what they watch."""
+def _watch(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector, values: Matrix, watched: IntegerMatrix) -> None:
+    """Write the guards of all contacts at a state, and what the largest part of each watches."""
     evaluate_and_press(plant, w, t, y, dy)
+    guards_of_rows(plant, w, w.rows, 2)
     for c in range(plant.nc):
-        i = plant.nh + c
-        gap, rate, press = w.rows[VALUE, i], w.rows[RATE, i], w.rows[PRESS, i]
-        extent = w.rows[VALUE, plant.extent[c]] if plant.extent[c] >= 0 else 1.0
-        hold = contacts.grip(plant, w, w.rows, c) if plant.nt > 0 else 1.0
-        watched[c] = contacts.guards(plant, c, w.mode[c], gap, rate, press, extent, hold, values[c])
+        for k in range(values.shape[1]):
+            values[c, k], watched[c, k] = w.guards[2, c, k], ABSENT
+            for p in range(PARTS * k, PARTS * (k + 1)):
+                what = watched_by(w.watched[c], p)
+                if what != ABSENT and w.parts[2, c, p] == values[c, k]:
+                    watched[c, k] = what
 
 
 class Instant(NamedTuple):
@@ -181,14 +182,14 @@ class Variation:
     def _fallen(self, at: Instant, changed: Sequence[int]) -> list[tuple[int, int]]:
         """Return the guards that fall at an instant, as contact and what they watch."""
         shape, derivative = self.w.guards.shape[1:], np.zeros(self.w.y.size)
-        left, right, watched = np.zeros(shape), np.zeros(shape), np.zeros(shape[0], dtype=np.int64)
+        left, right, watched = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.int64)
         for t, x, values in ((at.after, at.x_after, right), (at.time, at.x, left)):
             self.flow.y[: self.nx] = x
             _watch(*self.packed[:2], t, self.flow.y, derivative, values, watched)
         fell = (left >= 0.0) & (right < 0.0)
         if not fell[changed].any():
             fell = np.abs(left) <= 10 * TOUCHING  # rounding hides the fall
-        watches = [{int(watched[c]) >> WATCH_BITS * k & _WATCH for k in range(shape[1]) if fell[c, k]} for c in changed]
+        watches = [{int(watched[c, k]) for k in range(shape[1]) if fell[c, k] and watched[c, k]} for c in changed]
         return [(c, what) for c, kinds in zip(changed, watches, strict=True) for what in sorted(kinds)]
 
     def _shift(self, who: str, at: Instant, c: int, what: int, f: FloatArray) -> tuple[FloatArray, FloatArray]:

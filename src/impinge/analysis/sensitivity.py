@@ -16,7 +16,7 @@ from impinge.model import Model
 from impinge.simulation import Adaptive, Result, simulate
 from impinge.simulation.check import laws_of
 from impinge.simulation.contacts import SLIDING
-from impinge.simulation.locate import resolution
+from impinge.simulation.guards import resolution
 from impinge.simulation.method import Method
 from impinge.simulation.run import plant_of
 

@@ -20,8 +20,7 @@ from math import inf, log1p
 from typing import Any, ClassVar
 
 from impinge.compile import jit
-from impinge.contact.friction import HOLD
-from impinge.contact.law import ACCELERATION, FORCE, SLOW, TOUCHING
+from impinge.contact.law import FORCE, SLOW, TOUCHING
 from impinge.errors import InputError, as_number, show
 
 FREE, CONTACT = 0, 1
@@ -29,25 +28,24 @@ FREE, CONTACT = 0, 1
 _SERIES = 0.1
 # Of a law that is given neither damping nor restitution.
 _RESTITUTION = 0.5
+# Of a law that is not told otherwise, stick is as stiff as the normal spring is at this depth (m), and its damping is
+# its stiffness times this (s).
+_DEPTH, _RELAXATION = 1e-3, 1e-3
 
 
 @jit
-def hold_slip(mode: int, slip: float, rate: float, value: Any) -> int:
-    """Prescribe a slip: the acceleration that brings it back while in contact, else no force."""
-    if mode == CONTACT:
-        value[0] = -(HOLD[0] * slip + HOLD[1] * rate)
-        return ACCELERATION
-    value[0] = 0.0
+def hold_slip(mode: int, slip: float, rate: float, stiffness: float, damping: float, value: Any) -> int:
+    """Prescribe a slip: the force of a spring and a damper from where the contact began to stick, else none."""
+    value[0] = -(stiffness * slip + damping * rate) if mode == CONTACT else 0.0
     return FORCE
 
 
 @jit
-def hold_slopes(mode: int, slopes: Any) -> int:
+def hold_slopes(mode: int, stiffness: float, damping: float, slopes: Any) -> int:
     """Write the derivatives of what `hold_slip` prescribes."""
-    if mode == CONTACT:
-        slopes[0], slopes[1] = -HOLD[0], -HOLD[1]
-        return ACCELERATION
     slopes[0] = slopes[1] = 0.0
+    if mode == CONTACT:
+        slopes[0], slopes[1] = -stiffness, -damping
     return FORCE
 
 
@@ -92,6 +90,16 @@ def _excess(x: float, e: float) -> float:
 def _cubic(x: float) -> float:
     """Return (log(1 + x) − x + x²/2) / x³ for a small x."""
     return sum((-x) ** k / (k + 3) for k in range(20))
+
+
+def stick_of(law: str, stiffness: float, given: float | None, damping: float | None) -> tuple[float, float]:
+    """Return stiffness (N/m) and damping (N·s/m) of a law's stick: as given, or in proportion to a stiffness.
+
+    Raises:
+        InputError: if one of them is not above zero; without damping a bristle that slides would not know its bend.
+    """
+    k = stiffness if given is None else check_number(law, "stick_stiffness", given, least=0.0)
+    return k, k * _RELAXATION if damping is None else check_number(law, "stick_damping", damping, least=0.0)
 
 
 def check_number(law: str, name: str, value: object, *, least: float, above: bool = True) -> float:
@@ -152,6 +160,8 @@ class NonlinearSpring:
     damping: float | None = None
     restitution: float | None = None
     speed: float = 1.0
+    stick_stiffness: float | None = None
+    stick_damping: float | None = None
 
     name: ClassVar[str] = ""
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
@@ -161,12 +171,14 @@ class NonlinearSpring:
         check_number(self.name, "stiffness", self.stiffness, least=0.0)
         check_number(self.name, "exponent", self.exponent, least=1.0, above=False)
         _check_damping(self.name, self.damping, self.restitution, self.speed)
+        stick_of(self.name, 1.0, self.stick_stiffness, self.stick_damping)
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """Stiffness, exponent and damping."""
+        """Stiffness, exponent and damping; stiffness and damping of its stick."""
         d = self.damping
         if d is None:
             e = _RESTITUTION if self.restitution is None else self.restitution
             d = damping_of(float(e), float(self.speed))
-        return float(self.stiffness), float(self.exponent), float(d)
+        k, n = float(self.stiffness), float(self.exponent)
+        return k, n, float(d), *stick_of(self.name, k * _DEPTH ** (n - 1.0), self.stick_stiffness, self.stick_damping)

@@ -5,7 +5,7 @@ the contact slides: f = −μλ d along the direction d of its slip rate, until 
 to be held, exactly: whatever sticks does not creep. While it sticks, the slips are closed rows of the contact's
 law; while it slides, their forces are tied to the normal force.
 
-The direction is that of the slip rate; at rest it is the one in which sliding began.
+The direction is that of the slip rate; at a standstill it is the one in which sliding begins.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from impinge.contact.law import SLOW
 
 # Slower than this (m/s), what may stick does not slide.
 CREEP = 1e-9
-# What begins to slide keeps its direction up to this speed (m/s): below, a rate is too small to tell one.
+# Faster than this (m/s) nothing sticks: where several contacts that stick contradict each other, one of them slides.
+HELD = 5e-7
+# What turns about in a plane at less than this speed (m/s) may stick.
 SETTLED = 1e-6
-# (a0, a1): what sticks to a compliant contact obeys s̈ + a1 ṡ + a0 s = 0, for the slip s since it began to stick.
-HOLD = (400.0, 40.0)
+# A slip rate tells the direction of friction if it is larger than this (m/s).
+TELLING = 1e-5
 
 
 @jit
@@ -63,16 +65,37 @@ def yields(forces: Any, direction: Any, first: int, last: int) -> None:
 
 
 @jit
-def drag(mu: float, rates: Any, direction: Any, first: int, last: int, fixed: bool, pull: Any) -> None:
+def blend(rates: Any, direction: Any, first: int, last: int, out: Any) -> None:
+    """Write the direction of friction: that of the slip rate, and of ``direction`` where the rate is too small.
+
+    At a standstill the direction of a rate turns infinitely fast. Below `TELLING` it goes over into the direction in
+    which the step began; what stops from there stops within 1e-11 m.
+    """
+    speed = length(rates, first, last)
+    share = TELLING * TELLING * TELLING / (TELLING * TELLING + speed * speed)
+    size = 0.0
+    for s in range(first, last):
+        out[s] = rates[s] + share * direction[s]
+        size += out[s] * out[s]
+    size = np.sqrt(size)
+    for s in range(first, last):
+        out[s] = out[s] / size if size > 0.0 else direction[s]
+
+
+@jit
+def drag(mu: float, rates: Any, direction: Any, first: int, last: int, pull: Any) -> None:
     """Write the force along each slip per normal force, −μ d.
 
     Beyond a reversal of the slip rate the direction stays as it is, so that the motion is smooth up to the
     instant at which sliding ends, and across it.
     """
-    speed = length(rates, first, last)
-    turned = last > first + 1 and not fixed and speed > CREEP and along(rates, direction, first, last) > 0.0
+    if last > first + 1 and along(rates, direction, first, last) > 0.0:
+        blend(rates, direction, first, last, pull)
+        for s in range(first, last):
+            pull[s] = -mu * pull[s]
+        return
     for s in range(first, last):
-        pull[s] = -mu * (rates[s] / speed if turned else direction[s])
+        pull[s] = -mu * direction[s]
 
 
 @jit

@@ -6,7 +6,8 @@ it would have if it closed now), and
 * prescribes: in a given mode, either the acceleration that the gap must have, or the force; likewise for
   the slip along each sliding direction, counted from where the contact closed,
 * slopes: the partial derivatives of what it prescribes, for exact linear models,
-* guards: values that are positive while the mode may last; the first to fall through zero ends it,
+* guards: what must stay positive for the mode to last. A guard is the largest of its parts, each of which is
+  smooth: it falls when the last of them does, and the simulator looks for roots of the parts, never of the largest,
 * decides: the mode to be in, at an instant.
 
 They are machine code called by address, so that one compiled simulator serves every law, and every
@@ -31,17 +32,18 @@ ACCELERATION = 1
 # What friction prescribes for the slip of a contact that slides: its force as a multiple of the normal force.
 DRAG = 2
 
-# What a guard watches: which of these passes through zero with it. GRIP is what friction can still hold, or,
-# of a contact that slides, its speed.
-GAP, RATE, PRESS, EXTENT, GRIP = 0, 1, 2, 3, 4
+# What a part of a guard watches: which of these passes through zero with it. ABSENT: there is no such part. GRIP is
+# what friction can still hold, or, of a contact that slides, its speed.
+ABSENT, GAP, RATE, PRESS, EXTENT, GRIP = 0, 1, 2, 3, 4, 5
 WATCH_BITS = 3
 
 # What it prescribes for: the gap, or a slip.
 NORMAL = 0
 TANGENT = 1
 
-# Guards per contact; a law leaves those it does not need at a positive constant.
-GUARDS = 2
+# Guards of a law, and parts of each; a guard without parts never falls.
+GUARDS, PARTS = 2, 3
+FIRST, SECOND = 0, PARTS  # where the parts of the two guards begin
 
 # Closer than this (m) two things touch; slower than this (m/s) a gap does not open; a force smaller than
 # this (N) is none. Motion below it is rounding and changes no mode.
@@ -52,8 +54,8 @@ _VECTOR = ArrayKind(FLOAT, 1)
 PRESCRIBE = Signature((INTEGER, INTEGER, FLOAT, FLOAT, _VECTOR, _VECTOR), INTEGER)
 # slope(the same, out derivatives by gap or slip and by rate) -> the same
 SLOPE = PRESCRIBE
-# guard(mode, gap, rate, force, gains, out values[GUARDS]) -> what each of them watches, see `watching`; above
-# -TOUCHING a guard has not clearly fallen, so rates and forces are scaled to that
+# guard(mode, gap, rate, force, gains, out values[GUARDS * PARTS]) -> what the parts watch, the sum of `watching` for
+# each that was written; above -TOUCHING a guard has not clearly fallen, so rates and forces are scaled to that
 GUARD = Signature((INTEGER, FLOAT, FLOAT, FLOAT, _VECTOR, _VECTOR), INTEGER)
 # decide(mode, gap, rate, force, gains, fired guards as bits) -> mode
 DECIDE = Signature((INTEGER, FLOAT, FLOAT, FLOAT, _VECTOR, INTEGER), INTEGER)
@@ -61,9 +63,15 @@ FUNCTIONS = {"prescribe": PRESCRIBE, "slope": SLOPE, "guard": GUARD, "decide": D
 
 
 @jit
-def watching(first: int, second: int) -> int:
-    """Return what a guard function returns: what its first and its second guard watch."""
-    return first + (second << WATCH_BITS)
+def watching(part: int, what: int) -> int:
+    """Return one term of what a guard function returns: that a part (FIRST, FIRST + 1, …, SECOND, …) watches this."""
+    return what << (WATCH_BITS * part)
+
+
+@jit
+def watched_by(watched: int, part: int) -> int:
+    """Return what a part watches; ABSENT if there is none."""
+    return (watched >> (WATCH_BITS * part)) & ((1 << WATCH_BITS) - 1)
 
 
 @runtime_checkable
@@ -115,8 +123,16 @@ def law_code(laws: Iterable[Law]) -> list[Entry]:
 
 def is_compliant(law: ContactLaw) -> bool:
     """Tell whether a law prescribes the force of a closed contact, so that its gap may be below zero at rest."""
+    return _gives_force(law, NORMAL)
+
+
+def sticks_compliantly(law: ContactLaw) -> bool:
+    """Tell whether a law prescribes the force with which a closed contact sticks, so that its slip may move."""
+    return _gives_force(law, TANGENT)
+
+
+def _gives_force(law: ContactLaw, along: int) -> bool:
     if not isinstance(law, Law):
         return False
     gains, value = np.array([*law.gains, 0.0], dtype=float), np.zeros(1)
-    kind = law.prescribe(law.closed.index(True), NORMAL, 0.0, 0.0, gains, value)
-    return kind == FORCE
+    return law.prescribe(law.closed.index(True), along, 0.0, 0.0, gains, value) == FORCE

@@ -68,6 +68,9 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
         yield _Signal(f"slip_{name}", unit, "slip", at["g"] + row)
         yield _Signal(f"slip_{name}_dot", f"{unit}/s", "slip rate", at["rate"] + row)
         yield _Signal(f"friction_{name}", "N", "friction", at["force"] + row)
+    for k, gap in enumerate(model.gaps if plant.nr else ()):
+        if gap.slides:
+            yield _Signal(f"work_friction_{gap.name}", "J", "work", at["rubbing"] + k)
     for k, owner in enumerate(model.extents):
         row = plant.nh + plant.nc + plant.ns + k
         yield _Signal(f"extent_{model.gaps[owner].name}", "", "extent", at["g"] + row)

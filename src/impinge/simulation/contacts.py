@@ -22,12 +22,14 @@ from impinge.contact.law import (
     GUARDS,
     NORMAL,
     NOTHING,
+    PARTS,
     SLOW,
     TANGENT,
     TOUCHING,
-    WATCH_BITS,
+    watching,
 )
 from impinge.contact.law import FORCE as OPEN
+from impinge.simulation.bristles import bristle_forces, bristle_mode
 from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE
 
 PASSED, SLIDING = "Passed", "Sliding"
@@ -48,14 +50,18 @@ def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) ->
     if plant.ns == 0:
         return
     first, last = plant.slips[c], plant.slips[c + 1]
+    if plant.nb > 0 and plant.bristled[c] != 0:
+        bristle_forces(plant, w, c, own, slides, w.value[i])
+        return
     if slides:
-        friction.drag(plant.mu[c], w.rows[RATE, m:], w.direction, first, last, w.begins[c] != 0, w.value[m:])
+        friction.drag(plant.mu[c], w.rows[RATE, m:], w.direction, first, last, w.value[m:])
         for s in range(first, last):
             w.prescribed[m + s] = DRAG
         return
-    was_closed = plant.closed[c, w.mode[c]] != 0
+    # What friction holds stands still, and is not drawn back: feet of one body would contradict each other.
+    drawn = plant.closed[c, w.mode[c]] != 0 and not sticks_rigidly(plant, c)
     for s in range(first, last):
-        slip = w.rows[VALUE, m + s] - w.anchor[s] if was_closed else 0.0
+        slip = w.rows[VALUE, m + s] - w.anchor[s] if drawn else 0.0
         arguments = (mode, TANGENT, slip, w.rows[RATE, m + s], plant.gains[c], w.value[m + s :])
         w.prescribed[m + s] = ask(plant.prescribe[c], arguments)
 
@@ -67,12 +73,18 @@ def prescribe_again(plant: Any, w: Any, c: int, mode: int, gap: float, rate: flo
 
 
 @jit
+def sticks_rigidly(plant: Any, c: int) -> bool:
+    """Tell whether a contact may slide, and is held where it is while it does not."""
+    return plant.sliding[c] >= 0 and plant.bristled[c] == 0
+
+
+@jit
 def closing_mode(plant: Any, w: Any, c: int) -> int:
     """Return the mode in which a contact would be if it were closed at the state just evaluated.
 
     Where it would slide, its direction is set to that of its slip rate.
     """
-    if plant.nt == 0 or plant.sliding[c] < 0:
+    if plant.nt == 0 or not sticks_rigidly(plant, c):
         return plant.closing[c]
     if plant.closed[c, w.mode[c]] != 0:
         return w.mode[c]
@@ -92,43 +104,69 @@ def grip(plant: Any, w: Any, rows: Any, c: int) -> float:
     if plant.sliding[c] < 0 or plant.closed[c, mode] == 0:
         return 1.0
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
-    if mode == plant.sliding[c]:
+    slides, limit = mode == plant.sliding[c], plant.mu[c] * rows[FORCE, i]
+    if plant.bristled[c] != 0:
+        spare = (limit - friction.length(rows[PRESS, m:], first, last)) * (TOUCHING / NOTHING)
+        return -spare if slides else spare
+    if slides:
         return friction.along(rows[RATE, m:], w.direction, first, last) * (TOUCHING / SLOW)
-    held = friction.length(rows[FORCE, m:], first, last)
-    return (plant.mu[c] * rows[FORCE, i] - held) * (TOUCHING / NOTHING)
+    return (limit - friction.length(rows[FORCE, m:], first, last)) * (TOUCHING / NOTHING)
+
+
+@jit
+def creep(plant: Any, w: Any, rows: Any, c: int) -> float:
+    """Return how far what sticks is from slipping, as a guard: where feet contradict each other one must give."""
+    if plant.closed[c, w.mode[c]] == 0 or w.mode[c] == plant.sliding[c] or not sticks_rigidly(plant, c):
+        return 1.0
+    speed = friction.length(rows[RATE, plant.nh + plant.nc :], plant.slips[c], plant.slips[c + 1])
+    return (friction.HELD - speed) * (TOUCHING / SLOW)
 
 
 @inlined
-def last_guard(plant: Any) -> int:
-    """Return where the guard of friction stands among a contact's."""
+def guard_count(plant: Any) -> int:
+    """Return how many guards a contact has: its law's, one for the end of its surface, two for its friction."""
+    return GUARDS + (1 if plant.ne > 0 else 0) + (2 if plant.nt > 0 else 0)
+
+
+@inlined
+def grip_guard(plant: Any) -> int:
+    """Return where the guard of friction stands among a contact's; behind it the one of `creep`."""
     return GUARDS + 1 if plant.ne > 0 else GUARDS
 
 
 @inlined
 def guards(
-    plant: Any, c: int, mode: int, gap: float, rate: float, force: float, extent: float, hold: float, values: Any
+    plant: Any,
+    c: int,
+    mode: int,
+    gap: float,
+    rate: float,
+    force: float,
+    extent: float,
+    hold: float,
+    held: float,
+    values: Any,
 ) -> int:
-    """Write a contact's guards: its law's, behind them the one that watches its surface's end, then its grip.
+    """Write the parts of a contact's guards: its law's, then of its surface's end, of its grip and of its creep.
 
     Return what they watch, WATCH_BITS each.
     """
+    watched: Any = 0
     if plant.nt > 0:
-        values[last_guard(plant)] = hold
+        k = PARTS * grip_guard(plant)
+        values[k], values[k + PARTS] = hold, held
+        watched += watching(k, GRIP) + watching(k + PARTS, GRIP)
+    k = PARTS * GUARDS
     if plant.ne > 0 and mode == plant.passed[c]:
-        for k in range(GUARDS):
-            values[k] = 1.0
-        values[GUARDS] = -gap
-        return GAP << WATCH_BITS * GUARDS
+        values[k] = -gap
+        return watched + watching(k, GAP)
     own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
-    watched = ask(plant.guard[c], (own, gap, rate, force, plant.gains[c], values))
-    if plant.ne > 0:
-        values[GUARDS] = 1.0
-        if plant.extent[c] >= 0:
-            by_gap = plant.closed[c, mode] == 0 and gap > extent
-            values[GUARDS] = gap if by_gap else extent
-            watched += (GAP if by_gap else EXTENT) << WATCH_BITS * GUARDS
-    if plant.nt > 0:
-        watched += GRIP << WATCH_BITS * last_guard(plant)
+    watched += ask(plant.guard[c], (own, gap, rate, force, plant.gains[c], values))
+    if plant.ne > 0 and plant.extent[c] >= 0:
+        values[k], values[k + 1] = extent, gap
+        watched += watching(k, EXTENT)
+        if plant.closed[c, mode] == 0:
+            watched += watching(k + 1, GAP)
     return watched
 
 
@@ -148,7 +186,10 @@ def decide(plant: Any, w: Any, rows: Any, c: int, fired: int) -> int:
     own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
     chosen = ask(plant.decide[c], (own, gap, rows[RATE, i], rows[PRESS, i], plant.gains[c], fired))
     if plant.nt > 0 and plant.sliding[c] >= 0 and plant.closed[c, chosen] != 0:
-        return _stick_or_slide(plant, w, rows, c, chosen, fired & (1 << last_guard(plant)) != 0)
+        fell = fired & (1 << grip_guard(plant)) != 0
+        if plant.bristled[c] != 0:
+            return bristle_mode(plant, w, rows, c, chosen, fell)
+        return _stick_or_slide(plant, w, rows, c, chosen, fell)
     return chosen
 
 
@@ -157,14 +198,15 @@ def _stick_or_slide(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bo
     """Return the mode that its law has chosen for a closed contact if it sticks, else Sliding."""
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     rates, mode = rows[RATE, m:], w.mode[c]
+    speed = friction.length(rates, first, last)
     if plant.closed[c, mode] == 0:
-        return plant.sliding[c] if friction.length(rates, first, last) > friction.CREEP else chosen
+        return plant.sliding[c] if speed > friction.CREEP else chosen
     if mode == plant.sliding[c]:
         stops = friction.stops(rates, rows[PRESS, m:], w.direction, first, last, fell)
         return chosen if stops else mode
-    held = friction.length(rows[FORCE, m:], first, last)
-    if friction.length(rows[PRESS, m:], first, last) > 0.0:
+    if speed >= friction.HELD or friction.length(rows[PRESS, m:], first, last) > 0.0:
         return plant.sliding[c]
+    held = friction.length(rows[FORCE, m:], first, last)
     return plant.sliding[c] if fell or held > plant.mu[c] * rows[FORCE, i] + NOTHING else chosen
 
 
@@ -172,9 +214,17 @@ def _stick_or_slide(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bo
 def change(plant: Any, w: Any, c: int, mode: int) -> None:
     """Change a contact's mode; slip counts from where it closes or stops, and sliding has a direction."""
     m, first, last = plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
+    opened = plant.closed[c, w.mode[c]] == 0
+    if plant.nb > 0 and plant.bristled[c] != 0:
+        if opened and plant.closed[c, mode] != 0:
+            for s in range(first, last):
+                w.y[plant.nq + plant.nv + plant.nc + plant.nt + s] = 0.0
+        w.mode[c] = mode
+        return
     slides = plant.nt > 0 and mode == plant.sliding[c]
     if slides:
-        if plant.closed[c, w.mode[c]] != 0:
+        speed = friction.length(w.rows[RATE, m:], first, last)
+        if not opened and speed < friction.HELD:
             missing = friction.length(w.rows[PRESS, m:], first, last)
             if missing > 0.0:  # nothing can hold it: it goes where it must
                 for s in range(first, last):
@@ -186,7 +236,7 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
                     w.direction[s] = -w.direction[s]
             w.begins[c] = 1
             w.turned[c] += 1
-        elif friction.length(w.rows[RATE, m:], first, last) > friction.CREEP:
+        elif speed > friction.CREEP:
             friction.aim(w.rows[RATE, m:], w.direction, first, last, friction.CREEP)
             w.begins[c] = 0
         else:
@@ -197,6 +247,23 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
             for s in range(first, last):
                 w.anchor[s] = w.rows[VALUE, m + s]
     w.mode[c] = mode
+
+
+@jit
+def realign(plant: Any, w: Any) -> bool:
+    """Turn about contacts that slide against or across their direction; tell whether there are any."""
+    found = False
+    for c in range(plant.nc):
+        if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
+            continue
+        first, last, rates = plant.slips[c], plant.slips[c + 1], w.rows[RATE, plant.nh + plant.nc :]
+        along = friction.along(rates, w.direction, first, last)
+        across = along <= SLOW and friction.length(rates, first, last) > friction.SETTLED
+        if along < -friction.HELD or across:
+            friction.aim(rates, w.direction, first, last, friction.CREEP)
+            w.begins[c] = 0
+            found = True
+    return found
 
 
 @jit
@@ -223,23 +290,13 @@ def remember(w: Any) -> None:
 
 @jit
 def aim(plant: Any, w: Any, rows: Any) -> None:
-    """Turn the directions of contacts that slide to those of their slip rates."""
+    """Turn the directions of contacts that slide in a plane to those of their slip rates."""
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
-        if w.mode[c] == plant.sliding[c] and last > first + 1:
+        if w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and last > first + 1:
             rates = rows[RATE, plant.nh + plant.nc :]
-            least = friction.SETTLED if w.begins[c] != 0 else friction.CREEP
-            if friction.length(rates, first, last) > least:
-                friction.aim(rates, w.direction, first, last, least)
+            if friction.along(rates, w.direction, first, last) > 0.0:
+                friction.blend(rates, w.direction, first, last, w.attempt)
+                for s in range(first, last):
+                    w.direction[s] = w.attempt[s]
                 w.begins[c] = 0
-
-
-@jit
-def outruns(plant: Any, w: Any, rows: Any) -> bool:
-    """Tell whether a contact that has just begun to slide is already fast where its direction can be told."""
-    for c in range(plant.nc):
-        first, last = plant.slips[c], plant.slips[c + 1]
-        if w.begins[c] != 0 and w.mode[c] == plant.sliding[c] and last > first + 1:
-            if friction.length(rows[RATE, plant.nh + plant.nc :], first, last) > 8.0 * friction.SETTLED:
-                return True
-    return False

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import Vector, ask, call, entry, inlined, jit
-from impinge.contact.law import SLOW, TOUCHING
+from impinge.contact.law import ACCELERATION, NORMAL, SLOW, TOUCHING
 from impinge.contact.rows import INDEPENDENT, row_forces
-from impinge.simulation.contacts import closing_mode, prescribe, prescribe_again
-from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, WHOLE, Plant, Workspace, impulses
+from impinge.simulation.bristles import bend
+from impinge.simulation.contacts import closing_mode, prescribe, prescribe_again, sticks_rigidly
+from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, WHOLE, Plant, Workspace, impulses, works
 from impinge.simulation.slide import slide_instead, slip_accelerations
 
 # A sum is nothing if it is this small against its terms: then what rests has no acceleration at all.
 _ROUNDING = 16 * 2.0**-52
 _SMALL = 1e-9  # larger ones are not even looked at
+# An acceleration is above another if it is by more than this share of its terms.
+_CLEARLY = 1e-9
 
 
 @jit
@@ -46,19 +49,21 @@ def _fly(plant: Any, w: Any, t: float, y: Any, dy: Any) -> bool:
         work += out[nv + i] * (out[rate + i] - out[partial + i])
     for i in range(nh, m):
         rows[VALUE, i], rows[RATE, i], rows[FORCE, i] = out[g + i], out[rate + i], 0.0
-    first = nq + nv
+    first, impulse, total = nq + nv, impulses(plant), works(plant)
     for k in range(integrated):
         dy[first + k] = out[rate + nh + k]
-        dy[first + integrated + ne + k] = 0.0
+    for k in range(plant.nb):
+        dy[first + integrated + k] = 0.0
     for k in range(ne):
         rows[VALUE, m + k], rows[RATE, m + k] = out[extent + k], out[extent + ne + k]
-        dy[first + integrated + k] = out[extent + ne + k]
-    works = impulses(plant) + integrated
-    dy[works] = out[partial + nh]
-    dy[works + 1] = -out[partial + nh + 1]
-    dy[works + 2] = out[partial + nh + 2]
-    dy[works + 3] = work
-    dy[works + 4] = 0.0
+        dy[first + integrated + plant.nb + k] = out[extent + ne + k]
+    for k in range(impulse, total):
+        dy[k] = 0.0
+    dy[total] = out[partial + nh]
+    dy[total + 1] = -out[partial + nh + 1]
+    dy[total + 2] = out[partial + nh + 2]
+    dy[total + 3] = work
+    dy[total + 4] = 0.0
     return True
 
 
@@ -85,7 +90,10 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
     for k in range(ne):
         rows[VALUE, m + k] = out[extent + k]
         rows[RATE, m + k] = out[extent + ne + k]
-        dy[nq + nv + nc + nt + k] = out[extent + ne + k]
+        dy[nq + nv + nc + nt + plant.nb + k] = out[extent + ne + k]
+    for s in range(plant.nb):
+        c = plant.normal[nh + nc + s] - nh
+        w.bent[s] = y[nq + nv + nc + nt + s] if plant.closed[c, w.mode[c]] != 0 else 0.0
 
     for i in range(nh):
         closed[i] = 1
@@ -101,13 +109,14 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
             dy[i] = y[nq + i]
     for i in range(nv):
         dy[nq + i] = out[i]
-    first_impulse = impulses(plant)
-    works = first_impulse + nc + nt
+    first_impulse, total = impulses(plant), works(plant)
     for k in range(3):
-        dy[works + k] = out[power + k]
-    dy[works + 1] = -dy[works + 1]
-    dy[works + 3] = 0.0
-    dy[works + 4] = 0.0
+        dy[total + k] = out[power + k]
+    dy[total + 1] = -dy[total + 1]
+    dy[total + 3] = 0.0
+    dy[total + 4] = 0.0
+    for k in range(total - plant.nr, total):
+        dy[k] = 0.0
     for i in range(m):
         force = rows[FORCE, i]
         if force != 0.0:
@@ -115,12 +124,16 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
                 dy[nq + k] += out[response + i * nv + k] * force
         work = force * (out[rate + i] - out[partial + i])
         if i < nh:
-            dy[works + 3] += work
+            dy[total + 3] += work
         else:
-            dy[works + 4] += work
+            dy[total + 4] += work
         if nh <= i < nh + nc + nt:
             dy[nq + nv + i - nh] = out[rate + i]
             dy[first_impulse + i - nh] = force
+        if plant.nr > 0 and i >= nh + nc:
+            dy[total - plant.nr + plant.normal[i] - nh] += force * out[rate + i]
+    if plant.nb > 0:
+        bend(plant, w, dy)
     if nt > 0:
         _quiet(plant, w, out, response, dy)
         if plant.turn != 0:
@@ -165,10 +178,28 @@ def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> flo
     mode = closing_mode(plant, w, c)
     prescribe_again(plant, w, c, mode, gap, rate)
     row_forces(W, drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
-    if plant.nt > 0 and plant.sliding[c] >= 0:
+    if plant.nt > 0 and sticks_rigidly(plant, c):
         slide_instead(plant, w, c, mode, gap, rate)
     prescribe_again(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
     return w.attempt[i]
+
+
+@jit
+def _lacks(plant: Any, w: Any, c: int, gap: float, rate: float) -> bool:
+    """Tell whether an open gap accelerates by less than its law would ask for: else nothing need push it.
+
+    Where others hold the body, its share of their load may be positive all the same.
+    """
+    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
+    W = w.out[nv + 4 * m + 3 + nv * m :]
+    if ask(plant.prescribe[c], (plant.closing[c], NORMAL, gap, rate, plant.gains[c], w.attempt)) != ACCELERATION:
+        return True
+    total = w.out[nv + 2 * m + i] - w.attempt[0]
+    size = abs(total)
+    for j in range(m):
+        total += W[i * m + j] * w.rows[FORCE, j]
+        size += abs(W[i * m + j] * w.rows[FORCE, j])
+    return total < -_CLEARLY * size
 
 
 @entry
@@ -183,9 +214,12 @@ def find_press(plant: Plant, w: Workspace) -> int:
             if press < 0.0 and resting:
                 press = max(press, _force_if_closed(plant, w, c, 0.0, 0.0))
         elif gap <= 0.0 and w.mode[c] != plant.passed[c]:
-            press = _force_if_closed(plant, w, c, gap, rate)
-            if press > 0.0 and resting:
-                press = min(press, _force_if_closed(plant, w, c, 0.0, 0.0))
+            if plant.settle != 0 and not resting and not _lacks(plant, w, c, gap, rate):
+                press = -1.0
+            else:
+                press = _force_if_closed(plant, w, c, gap, rate)
+                if press > 0.0 and resting:
+                    press = min(press, _force_if_closed(plant, w, c, 0.0, 0.0))
         w.rows[PRESS, i] = press
     if plant.nt > 0:
         slip_accelerations(plant, w)
@@ -227,4 +261,4 @@ def restore_gaps(plant: Any, w: Any) -> None:
     for k in range(integrated):
         y[x + k] = rows[VALUE, plant.nh + k]
     for k in range(plant.ne):
-        y[x + integrated + k] = rows[VALUE, m + k]
+        y[x + integrated + plant.nb + k] = rows[VALUE, m + k]

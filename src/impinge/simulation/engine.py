@@ -23,9 +23,11 @@ import numpy as np
 from impinge.compile import entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import restore_gaps
-from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, TOO_SMALL, carry_out, change_inputs
-from impinge.simulation.locate import find_event, resolution
+from impinge.simulation.guards import resolution
+from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, TOO_SMALL, carry_out, change_inputs, reconsider
+from impinge.simulation.locate import find_event
 from impinge.simulation.plant import (
+    DOUBT,
     ERROR,
     LEAST_ERROR,
     LEFT_TIME,
@@ -45,9 +47,14 @@ from impinge.simulation.record import EVENTS, ROWS, add_current, add_samples, me
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.roots import NONE
 from impinge.simulation.step import stability_ratio, try_step
+from impinge.simulation.still import stop_slips_of
 
 # Dormand–Prince damps a decaying motion while h times its rate is below 3.3; keep clear of that.
 _STABLE = 2.5
+# Steps shorter than this many instants are kept as they are.
+_SHORT = 1e3
+# Feet that stick and yet slip by more than this (m/s) contradict each other: then one of them must slide.
+_FIRM = 1e-10
 
 
 @jit
@@ -90,11 +97,11 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             if w.time[STEP] < resolution(t) or plant.fixed_step > 0.0:
                 return TOO_SMALL if np.isfinite(error) else NOT_FINITE
             continue
-        if plant.nt > 0 and plant.fixed_step == 0.0 and contacts.outruns(plant, w, w.rows_end):
-            w.time[STEP] = 0.3 * h
-            continue
-
         low, high = find_event(plant, w, t, h) if plant.nc > 0 else (NONE, NONE)
+        if w.counts[DOUBT] != 0 and plant.fixed_step == 0.0 and h > _SHORT * resolution(t):
+            w.counts[REJECTED] += 1
+            w.time[STEP] = 0.5 * h
+            continue
         w.counts[STEPS] += 1
         step = log.steps[log.used[STEP_LOG]]
         step[0], step[1] = t, min(low, 1.0) * h
@@ -113,8 +120,10 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         w.time[TIME] = end if t + h >= end - resolution(end) else t + h
         assign(w.K[0], w.K[plant.tableau.c.size - 1])
         assign_rows(w.rows_start, w.rows_end)
+        contradiction = 0.0
         if plant.nt > 0:
             contacts.aim(plant, w, w.rows_start)
+            contradiction = stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
         restore_gaps(plant, w)
         note_extremes(plant, w, w.rows_start)
         if plant.fixed_step == 0.0:
@@ -124,6 +133,11 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             proposal = h * min(10.0, max(0.2, factor), _STABLE / max(stability_ratio(plant, w, h), 1e-3))
             w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
             w.time[ERROR] = max(size, LEAST_ERROR)
+        if contradiction > _FIRM:
+            assign(w.held, w.u)
+            status = reconsider(plant, w, log, end - w.time[TIME])
+            if status != DONE:
+                return status
     return DONE
 
 

@@ -14,7 +14,8 @@ from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
-from impinge.simulation.locate import find_event, guards_of_rows, resolution
+from impinge.simulation.guards import guards_of_rows, resolution
+from impinge.simulation.locate import find_event
 from impinge.simulation.plant import (
     ERROR,
     JAMMED,
@@ -35,10 +36,16 @@ from impinge.simulation.plant import (
 )
 from impinge.simulation.record import add_events, add_row, add_samples, note_extremes
 from impinge.simulation.roots import NONE
+from impinge.simulation.settle import contradicted
+from impinge.simulation.slide import steer
 from impinge.simulation.step import dense_state, first_step, try_step
+from impinge.simulation.still import stop_recorded, stop_slips_of
 
 # So many events in a row for each contact, without time between them, are chatter.
 _MOST_EVENTS = 200
+
+# Directions in which contacts begin to slide are improved so often, until they turn by less than this.
+_TURNS, _STRAIGHT = 60, 1e-9
 
 # What a run comes back with.
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED = 0, 1, 2, 3, 4, 5, 6, 7
@@ -50,41 +57,85 @@ def decide_modes(plant: Any, w: Any) -> bool:
 
     First every contact decides at once. Then one at a time, the first that wants to: this is the
     least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
-    If that does not end, one problem is solved for all.
+    If that does not end, or contacts ask for what they cannot have together, one problem is solved for all.
     ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
     derivative at the current state is then in ``w.K[0]``.
     """
-    t, nc = w.time[TIME], plant.nc
+    t = w.time[TIME]
     w.counts[JAMMED] = 0
     evaluate_and_press(plant, w, t, w.y, w.K[0])
-    for attempt in range(50 + 10 * nc):
-        again = False
-        if attempt % max(nc, 10) == 0 and w.counts[STALLED] == 0:
-            for c in range(nc):
-                w.changed[c] = 0
-        for c in range(nc):
-            mode = contacts.decide(plant, w, w.rows, c, w.fired[c])
-            w.fired[c] = 0
-            if mode != w.mode[c]:
-                contacts.change(plant, w, c, mode)
-                w.changed[c] = 1
-                again = True
-                if attempt > 0:
-                    break
-        if not again:
-            return w.counts[JAMMED] == 0
+    if plant.nt > 0 and contacts.realign(plant, w):
+        evaluate_and_press(plant, w, t, w.y, w.K[0])
+    settled, steered = False, False
+    for attempt in range(50 + 10 * plant.nc):
+        if plant.settle != 0 and not settled and contradicted(plant, w):
+            settled = True
+            if _settle(plant, w, t):
+                continue
+        if not _decide_again(plant, w, attempt):
+            if plant.nt > 0 and not steered and _steer(plant, w, t):
+                steered = True
+                continue
+            if w.counts[JAMMED] == 0 or settled or plant.settle == 0:
+                return w.counts[JAMMED] == 0
+            settled = True
+            if not _settle(plant, w, t):
+                return False
+            continue
         w.counts[JAMMED] = 0
         evaluate_and_press(plant, w, t, w.y, w.K[0])
-    if plant.settle == 0 or ask(plant.settle, (plant, w)) != 0:
+    return not settled and plant.settle != 0 and _settle(plant, w, t) and w.counts[JAMMED] == 0
+
+
+@jit
+def _steer(plant: Any, w: Any, t: float) -> bool:
+    """Find the directions in which contacts begin to slide; tell whether there was one to turn."""
+    found = False
+    for _ in range(_TURNS):
+        if steer(plant, w) <= _STRAIGHT:
+            break
+        found = True
+        evaluate_and_press(plant, w, t, w.y, w.K[0])
+    return found
+
+
+@jit
+def _decide_again(plant: Any, w: Any, attempt: int) -> bool:
+    """Let contacts decide, all in the first attempt, later the first that wants to; tell whether one changed."""
+    again = False
+    if attempt % max(plant.nc, 10) == 0 and w.counts[STALLED] == 0:
+        for c in range(plant.nc):
+            w.changed[c] = 0
+    for c in range(plant.nc):
+        mode = contacts.decide(plant, w, w.rows, c, w.fired[c])
+        w.fired[c] = 0
+        if mode != w.mode[c]:
+            contacts.change(plant, w, c, mode)
+            w.changed[c] = 1
+            again = True
+            if attempt > 0:
+                break
+    return again
+
+
+@jit
+def _settle(plant: Any, w: Any, t: float) -> bool:
+    """Decide for all contacts at once, and evaluate; return False if there is no decision."""
+    if ask(plant.settle, (plant, w)) != 0:
         return False
+    for c in range(plant.nc):
+        if w.mode[c] != w.left_mode[c]:
+            w.changed[c] = 1
+    w.counts[JAMMED] = 0
     evaluate_and_press(plant, w, t, w.y, w.K[0])
-    return w.counts[JAMMED] == 0
+    return True
 
 
 @jit
 def _resume(plant: Any, w: Any) -> None:
     """Let the next step begin at the current state, whose derivative is in ``w.K[0]``."""
     assign_rows(w.rows_start, w.rows)
+    stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
     if plant.nt > 0:
         contacts.aim(plant, w, w.rows_start)
     restore_gaps(plant, w)
@@ -140,11 +191,17 @@ def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
 @jit
 def change_inputs(plant: Any, w: Any, log: Any, longest: float) -> int:
     """Hold ``w.command`` from now on; contacts that it opens or closes change at this instant."""
+    assign(w.held, w.u)
+    assign(w.u, w.command)
+    return reconsider(plant, w, log, longest)
+
+
+@jit
+def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
+    """Let contacts decide at this instant, at which nothing fell; on its left side ``w.held`` were the inputs."""
     t = w.time[TIME]
     assign(w.left_y, w.y)
     contacts.remember(w)
-    assign(w.held, w.u)
-    assign(w.u, w.command)
     if not decide_modes(plant, w):
         return CYCLE
     if not _any_changed(plant, w):
@@ -167,19 +224,23 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
     t = w.time[TIME]
     left_time = t + low * h
     dense_state(plant, w, h, low, w.left_y)
+    if plant.nt > 0:
+        stop_recorded(plant, w, left_time, w.left_y)
     contacts.remember(w)
     evaluate_and_press(plant, w, left_time, w.left_y, w.scratch[1])
-    guards_of_rows(plant, w, w.rows, w.guards[0])
+    guards_of_rows(plant, w, w.rows, 0)
     note_extremes(plant, w, w.rows)
 
     after = min(1.0, max(high, low + resolution(t) / h))
     dense_state(plant, w, h, after, w.trial)
-    assign(w.y, w.trial)
     w.time[TIME] = t + after * h
+    if plant.nt > 0:
+        stop_recorded(plant, w, w.time[TIME], w.trial)
+    assign(w.y, w.trial)
     evaluate_and_press(plant, w, w.time[TIME], w.y, w.scratch[1])
-    guards_of_rows(plant, w, w.rows, w.guards[1])
+    guards_of_rows(plant, w, w.rows, 1)
     for c in range(plant.nc):  # besides the guard that was located, those that fall at the same instant
-        for k in range(w.guards.shape[2]):
+        for k in range(contacts.guard_count(plant)):
             if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
                 w.fired[c] |= 1 << k
     if plant.strike != 0:

@@ -1,4 +1,8 @@
-"""When the next event is: the earliest guard of any contact to fall through zero inside a step."""
+"""When the next event is: the earliest guard of any contact to fall through zero inside a step.
+
+A guard is the largest of its parts, which are smooth. Roots are isolated on the polynomials of the parts over the step;
+the first fall is then located on the true guard, to rounding.
+"""
 
 from __future__ import annotations
 
@@ -6,101 +10,72 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import entry, jit
-from impinge.contact.law import TOUCHING
+from impinge.compile import jit
+from impinge.contact.law import ABSENT, GAP, GRIP, PARTS, TOUCHING, watched_by
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
-from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE, impulses
-from impinge.simulation.roots import DEGREE, NODES, NONE, first_fall, next_guess
+from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, write_friction_node
+from impinge.simulation.guards import guards_at, guards_of_rows, resolution, wants_change
+from impinge.simulation.plant import DOUBT, VALUE, impulses
+from impinge.simulation.roots import DEGREE, NODES, NONE, next_fall, next_guess, stays_positive, to_bernstein, value_at
 from impinge.simulation.step import dense_polynomial, dense_state
 
 _EPSILON = float(np.finfo(float).eps)
 _ROUNDS = 64
-
-
-@entry
-def resolution(t: float) -> float:
-    """Return the time within which everything happens at one instant, s."""
-    return 1e-12 + 1e-14 * abs(t)
+# A part of a guard that is above zero by this share of its size, where another falls, may be below: see there.
+_ABOUT = 1e-6
 
 
 @jit
-def guards_of_rows(plant: Any, w: Any, rows: Any, guards: Any) -> None:
-    """Write the guards of all contacts (nc × GUARDS) for rows given at one instant."""
-    for c in range(plant.nc):
-        i = plant.nh + c
-        extent = rows[VALUE, plant.extent[c]] if plant.ne > 0 and plant.extent[c] >= 0 else 1.0
-        hold = contacts.grip(plant, w, rows, c) if plant.nt > 0 else 1.0
-        contacts.guards(plant, c, w.mode[c], rows[VALUE, i], rows[RATE, i], rows[PRESS, i], extent, hold, guards[c])
-
-
-@jit
-def wants_change(plant: Any, w: Any, rows: Any, c: int) -> bool:
-    """Tell whether a contact's law would choose another mode for rows given at one instant."""
-    return contacts.decide(plant, w, rows, c, 0) != w.mode[c]
-
-
-@jit
-def guards_at(plant: Any, w: Any, t: float, h: float, theta: float, guards: Any) -> None:
-    """Write the true guards of all contacts at t + θh of the step just computed."""
-    dense_state(plant, w, h, theta, w.scratch[0])
-    evaluate_and_press(plant, w, t + theta * h, w.scratch[0], w.scratch[1])
-    guards_of_rows(plant, w, w.rows, guards)
-
-
-@jit
-def _stays_below(gap: float, h: float, change: Any) -> bool:
-    """Tell whether a gap that is negative certainly stays so, from the polynomial of its change."""
+def _span(h: float, change: Any) -> float:
+    """Return how far a quantity can get from where it starts within the step, from the polynomial of its change."""
     most = 0.0
     for k in range(change.size):
         most += abs(change[k])
-    return gap + h * most < 0.0
+    return h * most
 
 
 @jit
-def _slip_polynomials(plant: Any, w: Any, c: int) -> None:
-    """Write what a contact's grip depends on as polynomials: its slips if it slides, else the impulses along them."""
-    slides = w.mode[c] == plant.sliding[c]
-    begin = plant.nq + plant.nv + plant.nc if slides else impulses(plant) + plant.nc
-    for s in range(plant.slips[c], plant.slips[c + 1]):
-        dense_polynomial(plant, w, begin + s, w.poly[3 + s])
+def _gap_alone(plant: Any, w: Any, c: int) -> bool:
+    """Tell whether every guard that a contact has now is held up by its gap."""
+    gap = w.rows_start[VALUE, plant.nh + c]
+    for k in range(contacts.guard_count(plant)):
+        any_, by_gap = False, False
+        for p in range(PARTS * k, PARTS * (k + 1)):
+            what = watched_by(w.watched[c], p)
+            any_ |= what != ABSENT and what != GRIP
+            by_gap |= what == GAP and w.parts[0, c, p] == gap
+        if any_ and not by_gap:
+            return False
+    return True
 
 
 @jit
-def _grip_at(plant: Any, w: Any, c: int, theta: float, press: float) -> float:
-    """Return a contact's grip from the polynomials of the step; see `contacts.grip`."""
-    m = plant.nh + plant.nc
-    for s in range(plant.slips[c], plant.slips[c + 1]):
-        poly, rate = w.poly[3 + s], 0.0
-        for j in range(poly.size - 1, -1, -1):
-            rate = rate * theta + (j + 1) * poly[j]
-        w.grip[RATE, m + s], w.grip[FORCE, m + s] = rate, rate
-    w.grip[FORCE, plant.nh + c] = press
-    return contacts.grip(plant, w, w.grip, c)
+def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
+    """Write the parts of one contact's guards at the nodes of the step: true at both ends, polynomials between.
 
-
-@jit
-def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
-    """Write one contact's guards at the nodes of the step: true at both ends, from the polynomials between.
-
-    Between, an open contact is taken to press; whether it does is seen where its guard is located.
+    Between, an open contact is taken to press; whether it does is seen where its guard is located. Every part is
+    smooth: what friction holds stands here as a difference of squares (see `grip_polynomial`).
     Return False, and write nothing, if no guard can fall.
     """
     gap, impulse, extent = w.poly[0], w.poly[1], w.poly[2]
     first, limited = plant.nq + plant.nv + c, plant.ne > 0 and plant.extent[c] >= 0
-    place = plant.nq + plant.nv + plant.extent[c] - plant.nh - plant.ns + plant.nt  # of the extent in y
+    place = impulses(plant) - plant.ne + plant.extent[c] - plant.nh - plant.nc - plant.ns  # of the extent in y
+    closed = plant.closed[c, w.mode[c]] != 0
     dense_polynomial(plant, w, first, gap)
-    if limited and w.mode[c] == plant.passed[c] and _stays_below(w.y[first], h, gap):
-        return False
+    if not closed:
+        if w.y[first] > _span(h, gap) and _gap_alone(plant, w, c):
+            return False
+        if limited and w.mode[c] == plant.passed[c] and -w.y[first] > _span(h, gap):
+            return False
     dense_polynomial(plant, w, impulses(plant) + c, impulse)
     if limited:
         dense_polynomial(plant, w, place, extent)
-    if plant.nt > 0:
-        _slip_polynomials(plant, w, c)
-    count = w.nodes.shape[0]
+    count, rubs = PARTS * contacts.guard_count(plant), plant.nt > 0 and plant.sliding[c] >= 0 and closed
     for k in range(count):
-        w.nodes[k, 0], w.nodes[k, DEGREE] = w.guards[0, c, k], w.guards[1, c, k]
-    closed = plant.closed[c, w.mode[c]]
+        w.nodes[k, 0], w.nodes[k, DEGREE] = w.parts[0, c, k], w.parts[1, c, k]
+    if rubs:
+        friction_polynomials(plant, w, c)
     for n in range(1, DEGREE):
         theta = NODES[n]
         value, slope, force = 0.0, 0.0, 0.0
@@ -117,46 +92,102 @@ def _sample_guards(plant: Any, w: Any, h: float, c: int) -> bool:
             for j in range(extent.size - 1, -1, -1):
                 reach = (reach + extent[j]) * theta
             reach = w.y[place] + h * reach
-        hold = _grip_at(plant, w, c, theta, press) if plant.nt > 0 else 1.0
-        contacts.guards(plant, c, w.mode[c], value, rate, press, reach, hold, w.value)  # w.value is free here
+        parts = w.parts[2, c]
+        contacts.guards(plant, c, w.mode[c], value, rate, press, reach, 1.0, 1.0, parts)
         for k in range(count):
-            w.nodes[k, n] = w.value[k]
+            w.nodes[k, n] = parts[k]
+        if rubs:
+            friction_at(plant, w, h, c, theta, press)
+            write_friction_node(plant, w, w.grip, c, n)
+    if rubs:
+        write_friction_node(plant, w, w.rows_start, c, 0)
+        write_friction_node(plant, w, w.rows_end, c, DEGREE)
     return True
 
 
 @jit
-def _candidates(plant: Any, w: Any, h: float) -> None:
+def _next_candidate(plant: Any, w: Any, c: int, k: int, after: float) -> float:
+    """Return where the polynomials of the contact last sampled make a guard fall first behind a place, or NONE.
+
+    It falls where one of its parts does while the others are below zero already: combined at the root, not before.
+    """
+    start, end = w.guards[0, c, k], w.guards[1, c, k]
+    exact = start > 0.0 and end <= 0.0 and wants_change(plant, w, w.rows_end, c)
+    for p in range(PARTS * k, PARTS * (k + 1)):
+        if watched_by(w.watched[c], p) == ABSENT:
+            continue
+        if not exact:
+            for n in range(DEGREE + 1):
+                w.nodes[p, n] += TOUCHING
+        if stays_positive(w.nodes[p]) or not to_bernstein(w.nodes[p], w.bernstein[p]):
+            return NONE
+    best = NONE
+    for p in range(PARTS * k, PARTS * (k + 1)):
+        if watched_by(w.watched[c], p) == ABSENT:
+            continue
+        theta = after
+        for _ in range(DEGREE):
+            theta = next_fall(w.bernstein[p], theta, w.stack)
+            if theta >= best:
+                break
+            below = True
+            for q in range(PARTS * k, PARTS * (k + 1)):
+                if q != p and watched_by(w.watched[c], q) != ABSENT:
+                    size = 0.0
+                    for n in range(DEGREE + 1):
+                        size = max(size, abs(w.bernstein[q, n]))
+                    below &= value_at(w.bernstein[q], theta) <= _ABOUT * size
+            if below:
+                best = theta
+                break
+    return best
+
+
+@jit
+def _candidates(plant: Any, w: Any, t: float, h: float) -> None:
     """Write, for every guard, where the step's polynomials make it fall (θ, or NONE).
 
     A guard falls if it goes from above zero through zero and clearly below, or if its law decides otherwise
     at the end of the step. A contact that is past its guard at the start changes there if its law now
-    decides otherwise; if it comes to do so unseen within the step, it changes at the end.
+    decides otherwise; if it comes to do so unseen within the step, that instant is found by halving.
     """
-    guards_of_rows(plant, w, w.rows_start, w.guards[0])
-    guards_of_rows(plant, w, w.rows_end, w.guards[1])
+    guards_of_rows(plant, w, w.rows_end, 1)
+    guards_of_rows(plant, w, w.rows_start, 0)
     for c in range(plant.nc):
-        if not _sample_guards(plant, w, h, c):
-            for k in range(w.nodes.shape[0]):
-                w.candidates[c, k], w.after[c, k] = NONE, NONE
-            continue
-        for k in range(w.nodes.shape[0]):
-            start, end = w.guards[0, c, k], w.guards[1, c, k]
-            w.after[c, k] = NONE
-            if start <= 0.0 and wants_change(plant, w, w.rows_start, c):
+        sampled = _sample_parts(plant, w, h, c)
+        for k in range(contacts.guard_count(plant)):
+            w.candidates[c, k], w.after[c, k] = NONE, NONE
+            if not sampled:
+                continue
+            if w.guards[0, c, k] <= 0.0 and wants_change(plant, w, w.rows_start, c):
                 w.candidates[c, k], w.after[c, k] = 0.0, 0.0
                 continue
-            late = end <= 0.0 and wants_change(plant, w, w.rows_end, c)
-            if not (late and start > 0.0):
-                for n in range(DEGREE + 1):
-                    w.nodes[k, n] += TOUCHING
-            w.candidates[c, k] = first_fall(w.nodes[k], w.stack)
-            if late and w.candidates[c, k] == NONE:
-                w.candidates[c, k], w.after[c, k] = 1.0, 1.0
+            w.candidates[c, k] = _next_candidate(plant, w, c, k, -1.0)
+            late = w.guards[1, c, k] <= 0.0 and w.candidates[c, k] == NONE
+            if late and wants_change(plant, w, w.rows_end, c):
+                w.candidates[c, k], w.after[c, k] = _turning(plant, w, t, h, c)
+
+
+@jit
+def _turning(plant: Any, w: Any, t: float, h: float, c: int) -> tuple[float, float]:
+    """Return the last θ at which a contact keeps its mode and the first at which its law decides otherwise."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if middle <= low or middle >= high or (high - low) * h <= resolution(t):
+            break
+        dense_state(plant, w, h, middle, w.scratch[0])
+        evaluate_and_press(plant, w, t + middle * h, w.scratch[0], w.scratch[1])
+        if wants_change(plant, w, w.rows, c):
+            high = middle
+        else:
+            low = middle
+    return low, high
 
 
 @jit
 def _guard_at(plant: Any, w: Any, t: float, h: float, theta: float, c: int, k: int, band: float) -> float:
-    guards_at(plant, w, t, h, theta, w.guards[2])
+    guards_at(plant, w, t, h, theta, 2)
     return w.guards[2, c, k] + band
 
 
@@ -233,7 +264,34 @@ def _refine(plant: Any, w: Any, t: float, h: float, c: int, k: int) -> None:
                 low, high = NONE, NONE
     if high == NONE:
         low, high = _root(plant, w, t, h, c, k, TOUCHING)
+    if high == NONE:
+        guess = w.candidates[c, k]
+        if _doubtful(plant, w, t, h, c):
+            w.counts[DOUBT] = 1
+        _sample_parts(plant, w, h, c)
+        low = _next_candidate(plant, w, c, k, guess)
+        if low == NONE and w.guards[1, c, k] <= 0.0 and wants_change(plant, w, w.rows_end, c):
+            low, high = _turning(plant, w, t, h, c)
     w.candidates[c, k], w.after[c, k] = low, high
+
+
+@jit
+def _doubtful(plant: Any, w: Any, t: float, h: float, c: int) -> bool:
+    """Tell whether an open gap that is really open has a polynomial that dips below −tolerance within the step."""
+    i, first = plant.nh + c, plant.nq + plant.nv + c
+    if plant.closed[c, w.mode[c]] != 0 or w.y[first] < 0.0:
+        return False
+    dense_polynomial(plant, w, first, w.poly[0])
+    least = -(plant.atol + plant.rtol * abs(w.y[first]))
+    for n in range(1, DEGREE):
+        change = 0.0
+        for j in range(w.poly.shape[1] - 1, -1, -1):
+            change = (change + w.poly[0, j]) * NODES[n]
+        if w.y[first] + h * change < least:
+            guards_at(plant, w, t, h, NODES[n], 2)
+            if w.rows[VALUE, i] > 0.0:
+                return True
+    return False
 
 
 @jit
@@ -246,10 +304,10 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
     before = theta - resolution(t) / h
     if before <= 0.0:
         return False
-    guards_at(plant, w, t, h, before, w.guards[1])
+    guards_at(plant, w, t, h, before, 1)
     found = False
     for c in range(plant.nc):
-        for k in range(w.nodes.shape[0]):
+        for k in range(contacts.guard_count(plant)):
             if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < -2.0 * TOUCHING and w.candidates[c, k] >= theta:
                 bracket = 0.0, w.guards[0, c, k], before, w.guards[1, c, k]
                 low, high = _close_in(plant, w, t, h, c, k, 0.0, bracket)
@@ -262,14 +320,16 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
 def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
     """Return the θ just before and just after the first event of the step just computed, or NONE twice.
 
-    The guard that falls there is noted in ``w.fired``.
+    The guard that falls there is noted in ``w.fired``. Where the polynomials contradict the true gaps, so that the
+    step is not to be kept, ``w.counts[DOUBT]`` is 1.
     """
-    _candidates(plant, w, h)
+    w.counts[DOUBT] = 0
+    _candidates(plant, w, t, h)
     rounds = _ROUNDS + 4 * w.candidates.size
     for n in range(rounds):
         best, contact, guard = NONE, plant.nc, plant.nc
         for c in range(plant.nc):
-            for k in range(w.nodes.shape[0]):
+            for k in range(contacts.guard_count(plant)):
                 if w.candidates[c, k] < best:
                     best, contact, guard = w.candidates[c, k], c, k
         if contact == plant.nc:

@@ -2,13 +2,13 @@
 
 The integrated vector y holds, one after another,
 
-    q (nq), v (nv), gaps (nc), slips (nt), extents (ne), impulses of gaps (nc) and slips (nt),
-    work (5: applied, damping, time, constraints, contacts).
+    q (nq), v (nv), gaps (nc), slips (nt), bristles (nb), extents (ne), impulses of gaps (nc) and slips (nt),
+    work of friction (nr), work (5: applied, damping, time, constraints, contacts).
 
-Slips are there (nt = ns) if any contact may slide. Gaps, slips and extents are integrated beside the coordinates
-they depend on, so that step control resolves them and dense output gives each of them as a polynomial over the step;
-the impulses' derivatives give the forces.
-At the start of every step they are set to their true values. Where q̇ is not v, slips have no value of their own
+Slips (nt = ns) and the work of friction (nr = nc) are there if any contact may slide, bristles (nb = ns, see
+`bristles`) if one sticks compliantly. Gaps, slips and extents are integrated beside the coordinates, so that step
+control resolves them and dense output gives them as polynomials; the impulses' derivatives give the forces. At the
+start of every step they are set to their true values. Where q̇ is not v, slips have no value of their own
 (rolling is no function of q): there they count how far a closed contact has slid.
 """
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
-from impinge.contact.law import GUARDS, ContactLaw, check_gains
+from impinge.contact.law import GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap
 from impinge.simulation.roots import NODES, root_workspace
@@ -41,6 +41,7 @@ class Plant(NamedTuple):
     evaluate: int
     find_press: int
     settle: int  # what decides for all contacts at once, or 0 if none may slide
+    stop_slips: int  # what keeps still what sticks
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
@@ -55,6 +56,8 @@ class Plant(NamedTuple):
     ns: int
     ne: int
     nt: int
+    nb: int
+    nr: int
     ny: int
     signal_size: int
     parameters: Vector
@@ -69,6 +72,7 @@ class Plant(NamedTuple):
     extent: Integers  # the row of a contact's extent, or −1
     passed: Integers  # its mode beyond the end of its surface, or −1
     sliding: Integers  # its mode while it slides, or −1
+    bristled: Integers  # whether it may slide and sticks compliantly
     normal: Integers  # for each row, that of the gap of its contact
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
     mu: Vector  # coefficients of friction, infinite where it never slides
@@ -105,13 +109,19 @@ class Workspace(NamedTuple):
     prescribed: Integers
     value: Vector
     attempt: Vector
+    delassus: Vector  # of all contacts that may push, as `settle` poses their problem, m × m
+    rub: Vector  # their friction there
     anchor: Vector  # slip at which each sliding direction began to stick
+    bent: Vector  # how far bristles are bent at the last evaluated state
     direction: Vector  # in which contacts slide: one entry for each of their slips
     solver: RowWorkspace
     poly: Matrix
     grip: Matrix  # rows at a node of the step, as far as friction asks for them
-    nodes: Matrix  # one contact's guards at the nodes of the step
-    guards: Cube  # all contacts' guards at one instant
+    nodes: Matrix  # the parts of one contact's guards at the nodes of the step
+    bernstein: Matrix  # the same as Bernstein coefficients
+    parts: Cube  # the parts of all contacts' guards at both ends of the step, and at one instant inside
+    watched: Integers  # what they watch
+    guards: Cube  # all contacts' guards, the largest of their parts, at these instants
     candidates: Matrix
     after: Matrix
     stack: Matrix
@@ -137,7 +147,7 @@ TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL = 0, 1, 2, 3, 4, 5
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
-STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED = 0, 1, 2, 3, 4, 5, 6
+STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 class Log(NamedTuple):
@@ -164,6 +174,7 @@ def columns(plant: Plant) -> dict[str, slice]:
         "force": plant.nh + plant.nc + plant.ns + plant.ne,
         "mode": plant.nc,
         "impulse": plant.nc + plant.nt,
+        "rubbing": plant.nr,
         "work": len(WORKS),
         "energies": 2,
         "y": plant.ny,
@@ -178,7 +189,13 @@ def columns(plant: Plant) -> dict[str, slice]:
 @jit
 def impulses(plant: Any) -> int:
     """Return where the impulses stand in the integrated vector."""
-    return plant.nq + plant.nv + plant.nc + plant.nt + plant.ne
+    return plant.nq + plant.nv + plant.nc + plant.nt + plant.nb + plant.ne
+
+
+@jit
+def works(plant: Any) -> int:
+    """Return where the work stands in the integrated vector; before it, that of each contact's friction."""
+    return impulses(plant) + plant.nc + plant.nt + plant.nr
 
 
 @jit
@@ -205,9 +222,9 @@ def assign_rows(target: Any, source: Any) -> None:
 
 def workspace(plant: Plant, kernel_size: int) -> Workspace:
     """Allocate everything a run of this plant writes to."""
-    n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.ne + len(WORKS)
+    n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.nb + plant.ne + plant.nr + len(WORKS)
     m, s = plant.nh + plant.nc + plant.ns, plant.tableau.c.size
-    guards = GUARDS + min(plant.ne, 1) + min(plant.nt, 1)
+    guards = GUARDS + min(plant.ne, 1) + 2 * min(plant.nt, 1)
     contacts = np.zeros(plant.nc)
     return Workspace(
         y=np.zeros(n),
@@ -217,7 +234,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0]),
-        counts=np.zeros(7, dtype=np.int64),
+        counts=np.zeros(8, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
@@ -228,14 +245,20 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         rows_start=np.zeros((4, m + plant.ne)),
         rows_end=np.zeros((4, m + plant.ne)),
         prescribed=np.zeros(m, dtype=np.int64),
-        value=np.zeros(m + guards),
+        value=np.zeros(m),
         attempt=np.zeros(m),
+        delassus=np.zeros(m * m if plant.settle else 0),
+        rub=np.zeros(plant.nc),
         anchor=np.zeros(plant.ns),
+        bent=np.zeros(plant.ns),
         direction=np.zeros(plant.ns),
         solver=row_workspace(m),
-        poly=np.zeros((3 + plant.nt, plant.tableau.dense.shape[1])),
+        poly=np.zeros((3 + 2 * plant.nt, plant.tableau.dense.shape[1])),
         grip=np.zeros((4, m if plant.nt else 0)),
-        nodes=np.zeros((guards, NODES.size)),
+        nodes=np.zeros((guards * PARTS, NODES.size)),
+        bernstein=np.zeros((guards * PARTS, NODES.size)),
+        parts=np.zeros((3, plant.nc, guards * PARTS)),
+        watched=np.zeros(plant.nc, dtype=np.int64),
         guards=np.zeros((3, plant.nc, guards)),
         candidates=np.zeros((plant.nc, guards)),
         after=np.zeros((plant.nc, guards)),
@@ -259,10 +282,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
 
 
 def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
-    """Return the contacts and their laws as arrays: addresses, gains, closed modes, slips, extents.
-
-    They are the same for every run of a model with the same laws, and kept.
-    """
+    """Return contacts and laws as arrays; they are kept, for every run of a model with the same laws."""
     try:
         return _kept_tables(model.gaps, len(model.constraints), tuple(laws))
     except TypeError:  # a law that has no hash
@@ -270,7 +290,7 @@ def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
 
 
 def _addresses(laws: tuple[ContactLaw, ...], what: str) -> NDArray[np.int64]:
-    """Return where a function of each law is; 0 for laws that have none because they are not event-driven."""
+    """Return where a function of each law is, 0 for laws that are not event-driven."""
     return np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
 
 
@@ -301,6 +321,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
         "passed": np.array(passed, dtype=np.int64),
         "sliding": np.array(sliding, dtype=np.int64),
+        "bristled": np.array([g.slides and sticks_compliantly(one) for g, one in zip(gaps, laws, strict=True)], int),
         "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
     }
     for table in tables.values():
@@ -311,8 +332,9 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
 _kept_tables = functools.lru_cache(maxsize=64)(_tables)
 
 
-def sizes(model: System) -> dict[str, Any]:
-    """Return the sizes of a model as the plant names them."""
+def sizes(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
+    """Return the sizes of a model with its laws as the plant names them."""
+    slides = [law for law, gap in zip(laws, model.gaps, strict=True) if gap.slides]
     return {
         "nq": len(model.coordinates),
         "nv": len(model.velocities),
@@ -321,6 +343,8 @@ def sizes(model: System) -> dict[str, Any]:
         "nc": len(model.gaps),
         "ns": len(model.slips),
         "ne": len(model.extents),
-        "nt": len(model.slips) if any(gap.slides for gap in model.gaps) else 0,
+        "nt": len(model.slips) if slides else 0,
+        "nb": len(model.slips) if any(sticks_compliantly(law) for law in slides) else 0,
+        "nr": len(model.gaps) if slides else 0,
         "ny": len(model.outputs),
     }

@@ -51,7 +51,7 @@ def _placed(fields: Any, memory: Any) -> Any:
 def room_for(plant: Plant, kernel_size: int) -> Iterator[Room]:
     """Lend a workspace for one run of a plant; no two runs have the same one at a time."""
     tableau = plant.tableau.dense.shape
-    rows = (plant.nh, plant.nc, plant.ns, plant.ne, plant.nt, int(plant.strike + plant.settle != 0))
+    rows = (plant.nh, plant.nc, plant.ns, plant.ne, plant.nt, plant.nb, int(plant.strike + plant.settle != 0))
     free = _free.setdefault(
         (plant.nq, plant.nv, plant.nu, plant.ny, *rows, plant.signal_size, *tableau, kernel_size), []
     )

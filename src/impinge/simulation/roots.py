@@ -1,6 +1,6 @@
 """Roots: isolated on a polynomial, so that none inside a step is lost, then located on the real function.
 
-A polynomial of degree 5 on [0, 1] in Bernstein form lies in the hull of its coefficients. No sign change
+A polynomial of degree 6 on [0, 1] in Bernstein form lies in the hull of its coefficients. No sign change
 among them: no root. One: exactly one root. More: halve the interval and look again.
 """
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from impinge.compile import jit
 
-DEGREE = 5
+DEGREE = 6
 NODES = np.linspace(0.0, 1.0, DEGREE + 1)
+_BINOMIAL = np.array([float(comb(DEGREE, j)) for j in range(DEGREE + 1)])
 _BASIS = np.array([[comb(DEGREE, j) * x**j * (1 - x) ** (DEGREE - j) for j in range(DEGREE + 1)] for x in NODES])
 TO_BERNSTEIN = np.linalg.inv(_BASIS)
 
@@ -26,17 +27,41 @@ NONE = 2.0  # later than the end of any step
 
 
 def root_workspace() -> Any:
-    """Allocate the stack of `first_fall`: coefficients, left end and width of pending intervals."""
+    """Allocate the stack of `next_fall`: coefficients, left end and width of pending intervals."""
     return np.zeros((_DEPTH + 2, DEGREE + 3))
 
 
 @jit
-def _value(b: Any, x: float) -> float:
-    """Evaluate a Bernstein polynomial of degree 5."""
-    y = 1.0 - x
-    return y**5 * b[0] + x * (
-        5 * y**4 * b[1] + x * (10 * y**3 * b[2] + x * (10 * y * y * b[3] + x * (5 * y * b[4] + x * b[5])))
-    )
+def value_at(b: Any, x: float) -> float:
+    """Evaluate a Bernstein polynomial at x."""
+    y, power, total = 1.0 - x, 1.0, 0.0
+    for k in range(DEGREE + 1):
+        total = total * y + _BINOMIAL[k] * power * b[k]
+        power *= x
+    return total
+
+
+@jit
+def stays_positive(values: Any) -> bool:
+    """Tell whether a polynomial, given at the `NODES`, is so flat and so far above zero that it has no root."""
+    lowest, highest = values[0], values[0]
+    for k in range(1, DEGREE + 1):
+        lowest, highest = min(lowest, values[k]), max(highest, values[k])
+    return lowest > _STRETCH * (highest - lowest)
+
+
+@jit
+def to_bernstein(values: Any, b: Any) -> bool:
+    """Write the Bernstein coefficients of a polynomial given at the `NODES`; tell whether it may have a root."""
+    lowest = values[0]
+    for k in range(DEGREE + 1):
+        total = 0.0
+        for j in range(DEGREE + 1):
+            total += TO_BERNSTEIN[k, j] * values[j]
+        b[k] = total
+        lowest = min(lowest, total)
+    b[0], b[DEGREE] = values[0], values[DEGREE]
+    return not min(lowest, values[DEGREE]) > 0.0
 
 
 @jit
@@ -55,29 +80,18 @@ def _signs(b: Any) -> tuple[int, int, int]:
 
 
 @jit
-def first_fall(values: Any, stack: Any) -> float:
-    """Return where a function first falls through zero on [0, 1], or NONE.
+def next_fall(coefficients: Any, after: float, stack: Any) -> float:
+    """Return where a polynomial first falls through zero behind a place in [0, 1], or NONE.
 
     Args:
-        values: the function at the six equidistant `NODES`.
+        coefficients: of the Bernstein polynomial.
+        after: only falls beyond this count; below zero: all.
         stack: from `root_workspace`.
 
     A function that is zero or negative at 0 must first have become positive.
     """
-    lowest, highest = values[0], values[0]
-    for k in range(1, DEGREE + 1):
-        lowest, highest = min(lowest, values[k]), max(highest, values[k])
-    if lowest > _STRETCH * (highest - lowest):
-        return NONE
     for k in range(DEGREE + 1):
-        total = 0.0
-        for j in range(DEGREE + 1):
-            total += TO_BERNSTEIN[k, j] * values[j]
-        stack[0, k] = total
-        lowest = min(lowest, total)
-    stack[0, 0], stack[0, DEGREE] = values[0], values[DEGREE]
-    if lowest > 0.0:
-        return NONE
+        stack[0, k] = coefficients[k]
     stack[0, DEGREE + 1], stack[0, DEGREE + 2] = 0.0, 1.0
     top, before = 1, 0
     while top > 0:
@@ -85,18 +99,19 @@ def first_fall(values: Any, stack: Any) -> float:
         b = stack[top]
         left, width = b[DEGREE + 1], b[DEGREE + 2]
         changes, first, last = _signs(b)
-        if before > 0 and first < 0:
+        if before > 0 and first < 0 and left > after:
             return left
         if changes == 1 and first > 0:
             low, high = 0.0, 1.0
             for _ in range(50):
                 middle = 0.5 * (low + high)
-                if _value(b, middle) > 0.0:
+                if value_at(b, middle) > 0.0:
                     low = middle
                 else:
                     high = middle
-            return left + width * low
-        if changes >= 2 and top < _DEPTH and width > 2.0 ** (-_DEPTH):
+            if left + width * low > after:
+                return left + width * low
+        elif changes >= 2 and top < _DEPTH and width > 2.0 ** (-_DEPTH):
             # De Casteljau: the left half goes on top of the stack, what remains is the right half.
             other = stack[top + 1]
             for k in range(DEGREE + 1):

@@ -37,6 +37,7 @@ from impinge.simulation.result import Result
 from impinge.simulation.scene_model import SceneModel
 from impinge.simulation.settle import settle
 from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_plant
+from impinge.simulation.still import stop_slips
 from impinge.simulation.strike import strike
 from impinge.simulation.system import System
 
@@ -172,14 +173,15 @@ def plant_of(
     return Plant(
         evaluate=right_hand_side.address,
         find_press=find_press.address,
-        settle=settle.address if any(gap.slides for gap in model.gaps) else 0,
+        settle=settle.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
+        stop_slips=stop_slips.address if any(gap.slides for gap in model.gaps) else 0,
         strike=strike.address if (tables["restitution"] >= 0).any() else 0,
         dynamics=model.dynamics.address,
         flight=0,
         signals=model.signals.address,
         turn=model.turn if isinstance(model, SceneModel) else 0,
         tidy=model.tidy if isinstance(model, SceneModel) else 0,
-        **sizes(model),
+        **sizes(model, laws),
         signal_size=model.signals.size,
         parameters=parameters,
         **tables,

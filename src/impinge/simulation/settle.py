@@ -1,78 +1,150 @@
-"""Which contacts stick, slide and open at an instant, all at once: for when changing one at a time does not end.
+"""Which contacts stick, slide and open at an instant, all at once: for when they contradict each other.
 
-At rest it is the same problem as an impact without rebound, of accelerations in place of rates: forces push, gaps and
-slips accelerate no less than their laws ask for, friction stays within its cone. Contacts that slide already are none
-of it: then this does not help.
+It is the same problem as an impact without rebound, of accelerations in place of rates: forces push, gaps and slips
+accelerate no less than their laws ask for, friction stays within its cone. Contacts that slide already have their
+friction tied to their normal force. Each law has what it asked for, or its contact is open and accelerates more: that
+also holds where more contacts are closed than a body has freedom, and ask for what cannot be had together.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from impinge.compile import ask, entry, jit
 from impinge.contact import friction
 from impinge.contact.impact import impact_impulses
-from impinge.contact.law import ACCELERATION, NORMAL, NOTHING, TANGENT
+from impinge.contact.law import ACCELERATION, NORMAL, NOTHING, SLOW, TANGENT, TOUCHING
+from impinge.simulation.contacts import sticks_rigidly
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import RATE, TIME, VALUE, WHOLE, Plant, Workspace
+from impinge.simulation.plant import FORCE, RATE, TIME, VALUE, WHOLE, Plant, Workspace
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
+# An acceleration that misses its target by this much against its terms is not reached.
+_REACHED = 1e-8
 
 
 @jit
-def _targets(plant: Any, w: Any) -> bool:
-    """Write what every row lacks of its target, to ``w.value``; return False if a contact slides or is compliant."""
-    nv, nh, m = plant.nv, plant.nh, plant.nh + plant.nc + plant.ns
-    drift = w.out[nv + 2 * m : nv + 3 * m]
-    for i in range(nh):
-        target = -plant.stabilization[0] * w.rows[VALUE, i] - plant.stabilization[1] * w.rows[RATE, i]
-        w.value[i] = drift[i] - target
-    for c in range(plant.nc):
-        first, last, i = plant.slips[c], plant.slips[c + 1], nh + c
-        w.impact.active[c] = w.changed[c] != 0 or plant.closed[c, w.mode[c]] != 0
-        if w.impact.active[c] == 0:
+def contradicted(plant: Any, w: Any) -> bool:
+    """Tell whether a closed contact does not accelerate as its law asks, at the state just evaluated."""
+    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
+    W = w.out[nv + 4 * m + 3 + nv * m :]
+    count = 0
+    for i in range(m):
+        count += w.prescribed[i] == ACCELERATION
+    if count < 2:
+        return False
+    for i in range(plant.nh, m):
+        if w.prescribed[i] != ACCELERATION:
             continue
-        if friction.length(w.rows[RATE, nh + plant.nc :], first, last) > friction.SETTLED:
-            return False
-        asked = (plant.closing[c], NORMAL, w.rows[VALUE, i], w.rows[RATE, i], plant.gains[c], w.value[i:])
-        if ask(plant.prescribe[c], asked) != ACCELERATION:
-            return False
-        w.value[i] = drift[i] - w.value[i]
+        total = w.out[nv + 2 * m + i]
+        size = abs(total) + abs(w.value[i])
+        for j in range(m):
+            total += W[i * m + j] * w.rows[FORCE, j]
+            size += abs(W[i * m + j] * w.rows[FORCE, j])
+        if abs(total - w.value[i]) > _REACHED * size:
+            return True
+    return False
+
+
+@jit
+def _takes_part(plant: Any, w: Any, c: int) -> bool:
+    """Tell whether a contact may push: it is closed, or was just now, or touches and does not open."""
+    i = plant.nh + c
+    if w.mode[c] == plant.passed[c] or w.left_mode[c] == plant.passed[c]:
+        return False
+    if plant.closed[c, w.mode[c]] != 0 or plant.closed[c, w.left_mode[c]] != 0:
+        return True
+    return w.rows[VALUE, i] <= TOUCHING and w.rows[RATE, i] <= SLOW
+
+
+@jit
+def _pose(plant: Any, w: Any) -> None:
+    """Write what every row lacks of its target to ``w.value``, the matrix to ``w.delassus``, friction to ``w.rub``.
+
+    Forces that a law or a bristle gives are known and belong to what a row has without the others.
+    """
+    nv, nh, nc, m = plant.nv, plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
+    drift, W, slips = w.out[nv + 2 * m : nv + 3 * m], w.out[nv + 4 * m + 3 + nv * m :], nh + nc
+    for k in range(m * m):
+        w.delassus[k] = W[k]
+    for i in range(m):
+        w.attempt[i] = 0.0
+    for c in range(nc):
+        i, first, last = nh + c, plant.slips[c], plant.slips[c + 1]
+        w.rub[c], w.impact.bounce[c] = plant.mu[c], 0.0
+        w.impact.active[c] = _takes_part(plant, w, c)
+        if w.impact.active[c] != 0 and w.prescribed[i] != ACCELERATION and plant.closed[c, w.mode[c]] != 0:
+            w.impact.active[c] = 0  # compliant
+        if w.impact.active[c] == 0:
+            for s in range(first - 1, last):  # its gap, then its slips
+                j = i if s < first else slips + s
+                w.attempt[j] = w.rows[FORCE, j]
+        elif sticks_rigidly(plant, c):
+            speed = friction.length(w.rows[RATE, slips:], first, last)
+            if speed > friction.CREEP:
+                friction.aim(w.rows[RATE, slips:], w.direction, first, last, friction.CREEP)
+                w.rub[c] = 0.0
+                for k in range(m):
+                    for s in range(first, last):
+                        w.delassus[k * m + i] -= plant.mu[c] * w.direction[s] * W[k * m + slips + s]
+    for i in range(m):
+        c = plant.normal[i] - nh
+        target = drift[i]
+        for j in range(m):
+            target += W[i * m + j] * w.attempt[j]
+        if i < nh:
+            target += plant.stabilization[0] * w.rows[VALUE, i] + plant.stabilization[1] * w.rows[RATE, i]
+        elif w.impact.active[c] != 0:
+            along, value = (NORMAL, w.rows[VALUE, i]) if i < slips else (TANGENT, 0.0)
+            ask(plant.prescribe[c], (plant.closing[c], along, value, w.rows[RATE, i], plant.gains[c], w.value[i:]))
+            target -= w.value[i]
+        w.value[i] = target
+
+
+@jit
+def _choose(plant: Any, w: Any, c: int) -> None:
+    """Set the mode of a contact from its forces in ``w.attempt``."""
+    slips, i, first, last = plant.nh + plant.nc, plant.nh + c, plant.slips[c], plant.slips[c + 1]
+    forces = w.attempt[slips:]
+    if w.attempt[i] <= NOTHING:
+        if plant.closed[c, w.mode[c]] != 0:
+            gap, rate = w.rows[VALUE, i], w.rows[RATE, i]
+            w.mode[c] = ask(plant.decide[c], (plant.closing[c], gap, rate, -1.0, plant.gains[c], 1))
+        return
+    stuck = plant.closed[c, w.mode[c]] != 0 and w.mode[c] != plant.sliding[c]
+    w.mode[c] = plant.closing[c]
+    if not sticks_rigidly(plant, c):
+        return
+    if w.rub[c] == 0.0 and plant.mu[c] > 0.0:
+        w.mode[c], w.begins[c] = plant.sliding[c], 0
+    elif friction.length(forces, first, last) >= _ALL * plant.mu[c] * w.attempt[i]:
+        friction.yields(forces, w.direction, first, last)
+        w.mode[c], w.begins[c], w.turned[c] = plant.sliding[c], 1, 1
+    elif not stuck:
         for s in range(first, last):
-            j = nh + plant.nc + s
-            ask(plant.prescribe[c], (plant.closing[c], TANGENT, 0.0, w.rows[RATE, j], plant.gains[c], w.value[j:]))
-            w.value[j] = drift[j] - w.value[j]
-    return True
+            w.anchor[s] = w.rows[VALUE, slips + s]
 
 
 @entry
 def settle(plant: Plant, w: Workspace) -> int:
-    """Set the modes of all contacts that changed or are closed from one solution for all; return 0 if there is one."""
-    nh, m = plant.nh, plant.nh + plant.nc + plant.ns
+    """Set the modes of all contacts that may push from one solution for all; return 0 if there is one."""
+    m = plant.nh + plant.nc + plant.ns
     w.counts[WHOLE] = 1
     evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
     w.counts[WHOLE] = 0
-    if not _targets(plant, w):
-        return 1
-    W = w.out[plant.nv + 4 * m + 3 + plant.nv * m :]
-    for c in range(plant.nc):
-        w.impact.bounce[c] = 0.0
-    status = impact_impulses(W, w.value[:m], nh, plant.slips, plant.mu, w.impact.bounce, w.attempt, w.impact)
+    _pose(plant, w)
+    for i in range(m):
+        if not np.isfinite(w.value[i]):
+            return 1
+    status = impact_impulses(
+        w.delassus, w.value[:m], plant.nh, plant.slips, w.rub, w.impact.bounce, w.attempt, w.impact
+    )
     if status != 0:
         return status
     for c in range(plant.nc):
-        if w.impact.active[c] == 0:
-            continue
-        i, first, last, slips = nh + c, plant.slips[c], plant.slips[c + 1], w.attempt[nh + plant.nc :]
-        if w.attempt[i] <= NOTHING:
-            gap, rate = w.rows[VALUE, i], w.rows[RATE, i]
-            w.mode[c] = ask(plant.decide[c], (plant.closing[c], gap, rate, -1.0, plant.gains[c], 1))
-        elif plant.sliding[c] >= 0 and friction.length(slips, first, last) >= _ALL * plant.mu[c] * w.attempt[i]:
-            friction.yields(slips, w.direction, first, last)
-            w.mode[c], w.begins[c], w.turned[c] = plant.sliding[c], 1, 1
-        else:
-            for s in range(first, last):
-                w.anchor[s] = w.rows[VALUE, nh + plant.nc + s]
-            w.mode[c] = plant.closing[c]
+        if w.impact.active[c] != 0:
+            _choose(plant, w, c)
     return 0

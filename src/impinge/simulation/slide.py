@@ -13,13 +13,13 @@ from impinge.compile import ask, jit
 from impinge.contact import friction
 from impinge.contact.law import NOTHING, SLOW, TANGENT
 from impinge.contact.rows import row_forces
-from impinge.simulation.contacts import prescribe_again
+from impinge.simulation.contacts import prescribe_again, sticks_rigidly
 from impinge.simulation.plant import FORCE, JAMMED, PRESS, RATE, VALUE
 
 # Slower (m/s²) than this, the decline of a slip rate may be what laws ask of other contacts that stick.
 _EVEN = 1e-6
-# An acceleration that misses its target by this much against its terms cannot be reached at all.
-_UNREACHED = 1e-3
+# An acceleration that misses its target by this share of its terms, and by this much (m/s²), is out of reach.
+_UNREACHED, _MISSED = 1e-3, 1e-9
 
 
 @jit
@@ -32,7 +32,7 @@ def slip_accelerations(plant: Any, w: Any) -> None:
     nv, m = plant.nv, plant.nh + plant.nc + plant.ns
     W = w.out[nv + 4 * m + 3 + nv * m :]
     for c in range(plant.nc):
-        if plant.sliding[c] < 0 or plant.closed[c, w.mode[c]] == 0:
+        if not sticks_rigidly(plant, c) or plant.closed[c, w.mode[c]] == 0:
             continue
         slides = w.mode[c] == plant.sliding[c]
         for s in range(plant.slips[c], plant.slips[c + 1]):
@@ -47,9 +47,38 @@ def slip_accelerations(plant: Any, w: Any) -> None:
                 w.rows[PRESS, i] = total - w.attempt[0]
             else:
                 missing = total - w.value[i]
-                w.rows[PRESS, i] = missing if abs(missing) > _UNREACHED * size else 0.0
+                w.rows[PRESS, i] = missing if abs(missing) > max(_UNREACHED * size, _MISSED) else 0.0
         if slides:
             _go_on(plant, w, c, W)
+
+
+@jit
+def steer(plant: Any, w: Any) -> float:
+    """Turn the directions of contacts that begin to slide in a plane towards where they accelerate; return by how much.
+
+    Friction acts against the direction, and the direction is that of the motion which follows, so that both are found
+    together: d ← (a + κ d) / |a + κ d|, where κ is what friction can do to the acceleration a at most.
+    """
+    nv, gaps, m = plant.nv, plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
+    W, turned = w.out[nv + 4 * m + 3 + nv * m :], 0.0
+    for c in range(plant.nc):
+        first, last = plant.slips[c], plant.slips[c + 1]
+        if w.mode[c] != plant.sliding[c] or w.begins[c] == 0 or last < first + 2 or plant.bristled[c] != 0:
+            continue
+        most = 0.0
+        for s in range(gaps + first, gaps + last):
+            most += plant.mu[c] * abs(w.rows[FORCE, plant.nh + c]) * W[s * m + s]
+        size = 0.0
+        for s in range(first, last):
+            w.attempt[gaps + s] = w.rows[PRESS, gaps + s] + most * w.direction[s]
+            size += w.attempt[gaps + s] ** 2
+        if size <= 0.0:
+            continue
+        for s in range(first, last):
+            new = w.attempt[gaps + s] / size**0.5
+            turned = max(turned, abs(new - w.direction[s]))
+            w.direction[s] = new
+    return turned
 
 
 @jit

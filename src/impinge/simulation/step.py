@@ -20,10 +20,12 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     """
     tableau = plant.tableau
     stages = tableau.c.size
-    needed = plant.nq + plant.nv if plant.turn == 0 else plant.nq + plant.nv + plant.nc + plant.nt
+    needed = plant.nq + plant.nv
+    if plant.turn != 0 or plant.nb > 0:
+        needed += plant.nc + plant.nt + plant.nb
     for s in range(1, stages):
-        # Nothing depends on the gaps, impulses and work: they are needed at the end only (slips that have no other
-        # value are needed always).
+        # Nothing depends on the gaps, impulses and work: they are needed at the end only (bristles, and slips that
+        # have no other value, are needed always).
         size = w.y.size if s == stages - 1 else needed
         for i in range(size):
             w.trial[i] = 0.0
@@ -55,22 +57,23 @@ def _finite(y: Any) -> float:
 def _error(plant: Any, w: Any, h: float) -> float:
     """Return the largest component of the error estimate over its tolerance, infinite if not finite.
 
-    Coordinates, velocities, gaps, slips and extents count. The last three also have the difference between their
-    integrated and true values: a surface whose bumps fall between the stages shows there.
+    Coordinates, velocities, gaps, slips, bristles and extents count. Gaps, slips and extents also have the difference
+    between their integrated and true values: a surface whose bumps fall between the stages shows there.
     """
     if plant.fixed_step > 0.0:
         return _finite(w.trial)
     worst = 0.0
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
     rows = x + plant.nc + plant.nt
+    extents = rows + plant.nb
     tableau = plant.tableau
-    for i in range(rows + plant.ne):
+    for i in range(extents + plant.ne):
         estimate = 0.0
         for s in range(tableau.c.size):
             estimate += tableau.error[s] * w.K[s, i]
         estimate = abs(h * estimate)
-        if i >= x:
-            row = plant.nh + i - x if i < rows else m + i - rows
+        if x <= i < rows or i >= extents:
+            row = plant.nh + i - x if i < rows else m + i - extents
             estimate = max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
         scale = plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i]))
         ratio = estimate / scale

@@ -12,8 +12,8 @@ from impinge.compile import ask, entry, jit
 from impinge.contact.impact import impact_impulses
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.locate import resolution
-from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Workspace, impulses
+from impinge.simulation.guards import resolution
+from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Workspace, impulses, works
 
 # Slower (m/s) than this nothing bounces.
 _DEAD = 1e-10
@@ -89,7 +89,7 @@ def strike(plant: Plant, w: Workspace) -> int:
     status = impact_impulses(W, before, nh, plant.slips, plant.mu, w.impact.bounce, impulse, w.impact)
     if status != 0:
         return status
-    first, works = impulses(plant), impulses(plant) + plant.nc + plant.nt
+    first, work = impulses(plant), works(plant)
     for i in range(m):
         if impulse[i] == 0.0:
             continue
@@ -98,7 +98,7 @@ def strike(plant: Plant, w: Workspace) -> int:
             after += W[i * m + j] * impulse[j]
         for k in range(nv):
             w.y[nq + k] += w.out[response + i * nv + k] * impulse[i]
-        w.y[works + (3 if i < nh else 4)] += impulse[i] * (0.5 * (before[i] + after) - w.out[partial + i])
+        w.y[work + (3 if i < nh else 4)] += impulse[i] * (0.5 * (before[i] + after) - w.out[partial + i])
         if nh <= i < nh + plant.nc + plant.nt:
             w.y[first + i - nh] += impulse[i]
         if nh <= i < nh + plant.nc:

@@ -22,8 +22,8 @@ from impinge.contact.friction import CREEP, length
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
+from impinge.simulation.guards import resolution
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
-from impinge.simulation.locate import resolution
 from impinge.simulation.plant import (
     FORCE,
     RATE,
@@ -36,6 +36,7 @@ from impinge.simulation.plant import (
     assign,
     assign_rows,
     impulses,
+    works,
 )
 from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, fill_row, measure, note_extremes
 from impinge.simulation.record import STEPS as STEP_LOG
@@ -131,15 +132,17 @@ def _account(stepper: Any, k: Any, h: float) -> None:
     plant, w = stepper.plant, k.w
     nh, nc, m = plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
     first, partial = impulses(plant), plant.nv + 3 * m
-    works = first + nc + plant.nt
+    work_of = works(plant)
     for i in range(m):
         own = w.out[partial + i]
         work = k.impulse[i] * (0.5 * (k.free[i] + k.after[i]) - own)
         if i < nh:
             work += k.held[i] * 0.5 * (k.before[i] - k.after[i])
-            w.y[works + 3] += work
+            w.y[work_of + 3] += work
         else:
-            w.y[works + 4] += work
+            w.y[work_of + 4] += work
+        if plant.nr > 0 and i >= nh + nc:
+            w.y[work_of - plant.nr + plant.normal[i] - nh] += work
         w.rows_start[FORCE, i] = k.impulse[i] / h
         if nh <= i < nh + nc + plant.nt:
             w.y[first + i - nh] += k.impulse[i]
@@ -185,10 +188,10 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     for j in range(nv):
         w.y[j] += h * (w.y[nq + j] if stepper.scheme == EXPLICIT else k.next[j])
         w.y[nq + j] = k.next[j]
-    works = impulses(plant) + plant.nc + plant.nt
+    first = works(plant)
     for sign in range(2):  # half of each end's power
         for e in range(3):
-            w.y[works + e] += (-0.5 if e == 1 else 0.5) * h * k.power[e]
+            w.y[first + e] += (-0.5 if e == 1 else 0.5) * h * k.power[e]
         if sign == 0:
             look(stepper, k, end, w.y)
             _describe(stepper, k)

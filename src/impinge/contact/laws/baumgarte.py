@@ -31,12 +31,14 @@ from typing import ClassVar
 from impinge.compile import Entry, Vector, entry
 from impinge.contact.law import (
     ACCELERATION,
+    FIRST,
     FORCE,
     GAP,
     NORMAL,
     NOTHING,
     PRESS,
     RATE,
+    SECOND,
     SLOW,
     TOUCHING,
     watching,
@@ -71,17 +73,16 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
 
 @entry
 def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
-    values[1] = 1.0
     if mode == CONTACT:
-        values[0] = force * (TOUCHING / NOTHING)
-        return watching(PRESS, GAP)
+        values[FIRST] = force * (TOUCHING / NOTHING)
+        return watching(FIRST, PRESS)
+    values[FIRST] = gap
     if mode == FREE:
-        values[0] = gap
-        return watching(GAP, GAP)
-    slow, pulls = rate * (TOUCHING / SLOW), -force * (TOUCHING / NOTHING)
-    values[0] = max(gap, slow, pulls)
-    values[1] = -gap
-    return watching(GAP if gap >= max(slow, pulls) else RATE if slow >= pulls else PRESS, GAP)
+        return watching(FIRST, GAP)
+    values[FIRST + 1], values[FIRST + 2] = rate * (TOUCHING / SLOW), -force * (TOUCHING / NOTHING)
+    values[SECOND] = -gap
+    again = watching(FIRST, GAP) + watching(FIRST + 1, RATE) + watching(FIRST + 2, PRESS)
+    return again + watching(SECOND, GAP)
 
 
 @entry

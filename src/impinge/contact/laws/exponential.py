@@ -15,13 +15,13 @@ from typing import ClassVar
 
 from impinge.compile import Entry, Vector, entry
 from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
-from impinge.contact.law import FORCE, GAP, NORMAL, watching
+from impinge.contact.law import FIRST, FORCE, GAP, NORMAL, watching
 
 
 @entry
 def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     if along != NORMAL:
-        return hold_slip(mode, gap, rate, value)
+        return hold_slip(mode, gap, rate, a[3], a[4], value)
     pushes = mode == CONTACT and gap < 0.0
     value[0] = a[0] * (-gap) ** a[1] * exp(-a[2] * rate) if pushes else 0.0
     return FORCE
@@ -30,7 +30,7 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value:
 @entry
 def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     if along != NORMAL:
-        return hold_slopes(mode, slopes)
+        return hold_slopes(mode, a[3], a[4], slopes)
     slopes[0] = slopes[1] = 0.0
     if mode == CONTACT:
         depth, growth = max(0.0, -gap), exp(-a[2] * rate)
@@ -41,8 +41,8 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
 
 @entry
 def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
-    values[0], values[1] = -gap if mode == CONTACT else gap, 1.0
-    return watching(GAP, GAP)
+    values[FIRST] = -gap if mode == CONTACT else gap
+    return watching(FIRST, GAP)
 
 
 @entry
@@ -61,6 +61,8 @@ class ExponentialHuntCrossley(NonlinearSpring):
         restitution: in place of damping: the restitution e of an impact at ``speed``, 0 < e ≤ 1; 0.5 if neither
             is given. Slower impacts have a higher one, up to 1, faster ones a lower one.
         speed: the impact speed, m/s, at which the restitution is e.
+        stick_stiffness: of the spring that friction sticks with, N/m; k (1 mm)ⁿ⁻¹ if not given.
+        stick_damping: of the damper beside it, N·s/m; one millisecond times its stiffness if not given.
 
     Example:
         >>> round(ExponentialHuntCrossley(stiffness=1e6, restitution=0.59362, speed=2.0).gains[2], 4)

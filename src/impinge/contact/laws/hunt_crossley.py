@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from impinge.compile import Entry, Vector, entry, jit
 from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
-from impinge.contact.law import FORCE, GAP, NORMAL, RATE, SLOW, TOUCHING, watching
+from impinge.contact.law import FIRST, FORCE, GAP, NORMAL, RATE, SECOND, SLOW, TOUCHING, watching
 
 
 @jit
@@ -29,7 +29,7 @@ def _slack(rate: float, a: Any) -> float:
 @entry
 def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     if along != NORMAL:
-        return hold_slip(mode, gap, rate, value)
+        return hold_slip(mode, gap, rate, a[3], a[4], value)
     pushes = mode == CONTACT and gap < 0.0
     value[0] = max(0.0, a[0] * (-gap) ** a[1] * (1.0 - a[2] * rate)) if pushes else 0.0
     return FORCE
@@ -38,7 +38,7 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value:
 @entry
 def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     if along != NORMAL:
-        return hold_slopes(mode, slopes)
+        return hold_slopes(mode, a[3], a[4], slopes)
     slopes[0] = slopes[1] = 0.0
     if mode == CONTACT:
         depth = max(0.0, -gap)
@@ -49,15 +49,13 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
 
 @entry
 def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
-    slack = _slack(rate, a)
-    values[1] = 1.0
+    damped = a[2] > 0.0
+    slack = _slack(rate, a) if damped else 1.0
     if mode == CONTACT:
-        values[0] = -gap
-        if slack < inf:
-            values[1] = slack
-        return watching(GAP, RATE)
-    values[0] = max(gap, -slack)
-    return watching(GAP if gap >= -slack else RATE, GAP)
+        values[FIRST], values[SECOND] = -gap, slack
+        return watching(FIRST, GAP) + (watching(SECOND, RATE) if damped else 0)
+    values[FIRST], values[FIRST + 1] = gap, -slack
+    return watching(FIRST, GAP) + (watching(FIRST + 1, RATE) if damped else 0)
 
 
 @entry
@@ -76,6 +74,8 @@ class HuntCrossley(NonlinearSpring):
         restitution: in place of damping: the restitution e of an impact at ``speed``, 0 < e ≤ 1; 0.5 if neither
             is given. Slower impacts have a higher one, up to 1, faster ones a lower one.
         speed: the impact speed, m/s, at which the restitution is e.
+        stick_stiffness: of the spring that friction sticks with, N/m; k (1 mm)ⁿ⁻¹ if not given.
+        stick_damping: of the damper beside it, N·s/m; one millisecond times its stiffness if not given.
 
     Example:
         >>> round(HuntCrossley(stiffness=1e6, restitution=0.59362, speed=2.0).gains[2], 4)

@@ -13,6 +13,7 @@ from typing import ClassVar
 from impinge.compile import Entry, Vector, entry, jit
 from impinge.contact.law import (
     ACCELERATION,
+    FIRST,
     FORCE,
     GAP,
     NOTHING,
@@ -57,13 +58,11 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
 
 @entry
 def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
-    values[1] = 1.0
     if mode == CONTACT:
-        values[0] = force * (TOUCHING / NOTHING)
-        return watching(PRESS, GAP)
-    slow = rate * (TOUCHING / SLOW)
-    values[0] = max(gap, slow)
-    return watching(GAP if gap >= slow else RATE, GAP)
+        values[FIRST] = force * (TOUCHING / NOTHING)
+        return watching(FIRST, PRESS)
+    values[FIRST], values[FIRST + 1] = gap, rate * (TOUCHING / SLOW)
+    return watching(FIRST, GAP) + watching(FIRST + 1, RATE)
 
 
 @entry

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from impinge.compile import Entry, Vector, entry, jit
-from impinge.contact.compliant import CONTACT, check_number, choose, hold_slip, hold_slopes
-from impinge.contact.law import FORCE, GAP, NORMAL, PRESS, SLOW, TOUCHING, watching
+from impinge.contact.compliant import CONTACT, check_number, choose, hold_slip, hold_slopes, stick_of
+from impinge.contact.law import FIRST, FORCE, GAP, NORMAL, PRESS, SLOW, TOUCHING, watching
 
 
 @jit
@@ -26,7 +26,7 @@ def _push(gap: float, rate: float, a: Any) -> float:
 @entry
 def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value: Vector) -> int:
     if along != NORMAL:
-        return hold_slip(mode, gap, rate, value)
+        return hold_slip(mode, gap, rate, a[2], a[3], value)
     value[0] = max(0.0, -(a[0] * gap + a[1] * rate)) if mode == CONTACT else 0.0
     return FORCE
 
@@ -34,7 +34,7 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value:
 @entry
 def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Vector) -> int:
     if along != NORMAL:
-        return hold_slopes(mode, slopes)
+        return hold_slopes(mode, a[2], a[3], slopes)
     slopes[0] = slopes[1] = 0.0
     if mode == CONTACT:
         slopes[0], slopes[1] = -a[0], -a[1]
@@ -44,12 +44,11 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
 @entry
 def _guard(mode: int, gap: float, rate: float, force: float, a: Vector, values: Vector) -> int:
     push = _push(gap, rate, a)
-    values[1] = 1.0
     if mode == CONTACT:
-        values[0] = push
-        return watching(PRESS, GAP)
-    values[0] = max(gap, -push)
-    return watching(GAP if gap >= -push else PRESS, GAP)
+        values[FIRST] = push
+        return watching(FIRST, PRESS)
+    values[FIRST], values[FIRST + 1] = gap, -push
+    return watching(FIRST, GAP) + watching(FIRST + 1, PRESS)
 
 
 @entry
@@ -64,14 +63,18 @@ class KelvinVoigt:
     Args:
         stiffness: k in N/m.
         damping: c in N·s/m.
+        stick_stiffness: of the spring that friction sticks with, N/m; as k if not given.
+        stick_damping: of the damper beside it, N·s/m; one millisecond times its stiffness if not given.
 
     Example:
         >>> KelvinVoigt(stiffness=1e5, damping=50).gains
-        (100000.0, 50.0)
+        (100000.0, 50.0, 100000.0, 100.0)
     """
 
     stiffness: float = 1e5
     damping: float = 100.0
+    stick_stiffness: float | None = None
+    stick_damping: float | None = None
 
     name: ClassVar[str] = "kelvin-voigt"
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
@@ -84,8 +87,10 @@ class KelvinVoigt:
     def __post_init__(self) -> None:
         check_number(self.name, "stiffness", self.stiffness, least=0.0)
         check_number(self.name, "damping", self.damping, least=0.0, above=False)
+        stick_of(self.name, 1.0, self.stick_stiffness, self.stick_damping)
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """Stiffness and damping."""
-        return float(self.stiffness), float(self.damping)
+        """Stiffness and damping, of the gap and of its stick."""
+        k = float(self.stiffness)
+        return k, float(self.damping), *stick_of(self.name, k, self.stick_stiffness, self.stick_damping)

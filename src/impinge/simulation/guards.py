@@ -1,0 +1,60 @@
+"""What the guards of all contacts are at an instant: each is the largest of its parts, which are smooth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impinge.compile import entry, jit
+from impinge.contact.law import ABSENT, PARTS, watched_by
+from impinge.simulation import contacts
+from impinge.simulation.dynamics import evaluate_and_press
+from impinge.simulation.plant import PRESS, RATE, VALUE
+from impinge.simulation.step import dense_state
+
+
+@entry
+def resolution(t: float) -> float:
+    """Return the time within which everything happens at one instant, s."""
+    return 1e-12 + 1e-14 * abs(t)
+
+
+@jit
+def _combine(plant: Any, watched: int, parts: Any, guards: Any) -> None:
+    """Write guards as the largest of their parts; one that has none never falls."""
+    for k in range(contacts.guard_count(plant)):
+        largest, any_ = 0.0, False
+        for p in range(PARTS * k, PARTS * (k + 1)):
+            if watched_by(watched, p) != ABSENT and not (any_ and parts[p] <= largest):
+                largest, any_ = parts[p], True
+        guards[k] = largest if any_ else 1.0
+
+
+@jit
+def guards_of_rows(plant: Any, w: Any, rows: Any, side: int) -> None:
+    """Write the guards of all contacts and their parts for rows given at one instant, as those of a side.
+
+    Sides: 0 and 1 are the two ends of a step or of an instant, 2 is anywhere between.
+    """
+    for c in range(plant.nc):
+        i = plant.nh + c
+        extent = rows[VALUE, plant.extent[c]] if plant.ne > 0 and plant.extent[c] >= 0 else 1.0
+        hold, held = 1.0, 1.0
+        if plant.nt > 0:
+            hold, held = contacts.grip(plant, w, rows, c), contacts.creep(plant, w, rows, c)
+        gap, rate, press, parts = rows[VALUE, i], rows[RATE, i], rows[PRESS, i], w.parts[side, c]
+        w.watched[c] = contacts.guards(plant, c, w.mode[c], gap, rate, press, extent, hold, held, parts)
+        _combine(plant, w.watched[c], parts, w.guards[side, c])
+
+
+@jit
+def wants_change(plant: Any, w: Any, rows: Any, c: int) -> bool:
+    """Tell whether a contact's law would choose another mode for rows given at one instant."""
+    return contacts.decide(plant, w, rows, c, 0) != w.mode[c]
+
+
+@jit
+def guards_at(plant: Any, w: Any, t: float, h: float, theta: float, side: int) -> None:
+    """Write the true guards of all contacts at t + θh of the step just computed."""
+    dense_state(plant, w, h, theta, w.scratch[0])
+    evaluate_and_press(plant, w, t + theta * h, w.scratch[0], w.scratch[1])
+    guards_of_rows(plant, w, w.rows, side)
