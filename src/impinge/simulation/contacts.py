@@ -34,6 +34,9 @@ from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE
 
 PASSED, SLIDING = "Passed", "Sliding"
 
+# What slides at an angle to its direction whose cosine is not above this slides across it.
+_ACROSS = 1e-3
+
 
 @inlined
 def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
@@ -59,10 +62,12 @@ def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) ->
             w.prescribed[m + s] = DRAG
         return
     # What friction holds stands still, and is not drawn back: feet of one body would contradict each other.
-    drawn = plant.closed[c, w.mode[c]] != 0 and not sticks_rigidly(plant, c)
+    held = sticks_rigidly(plant, c)
+    drawn = plant.closed[c, w.mode[c]] != 0 and not held
     for s in range(first, last):
         slip = w.rows[VALUE, m + s] - w.anchor[s] if drawn else 0.0
-        arguments = (mode, TANGENT, slip, w.rows[RATE, m + s], plant.gains[c], w.value[m + s :])
+        rate = 0.0 if held else w.rows[RATE, m + s]
+        arguments = (mode, TANGENT, slip, rate, plant.gains[c], w.value[m + s :])
         w.prescribed[m + s] = ask(plant.prescribe[c], arguments)
 
 
@@ -98,6 +103,14 @@ def closing_mode(plant: Any, w: Any, c: int) -> int:
 
 
 @jit
+def along_direction(plant: Any, w: Any, rows: Any, c: int) -> float:
+    """Return the slip rate of a contact that slides along its direction; one that has just begun may lag."""
+    rates = rows[RATE, plant.nh + plant.nc :]
+    lag = friction.LAG if w.begins[c] != 0 else 0.0
+    return friction.along(rates, w.direction, plant.slips[c], plant.slips[c + 1]) + lag
+
+
+@jit
 def grip(plant: Any, w: Any, rows: Any, c: int) -> float:
     """Return what friction can still hold, or the speed of what slides, as a guard: scaled to TOUCHING."""
     mode = w.mode[c]
@@ -109,7 +122,7 @@ def grip(plant: Any, w: Any, rows: Any, c: int) -> float:
         spare = (limit - friction.length(rows[PRESS, m:], first, last)) * (TOUCHING / NOTHING)
         return -spare if slides else spare
     if slides:
-        return friction.along(rows[RATE, m:], w.direction, first, last) * (TOUCHING / SLOW)
+        return along_direction(plant, w, rows, c) * (TOUCHING / SLOW)
     return (limit - friction.length(rows[FORCE, m:], first, last)) * (TOUCHING / NOTHING)
 
 
@@ -224,7 +237,7 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
     slides = plant.nt > 0 and mode == plant.sliding[c]
     if slides:
         speed = friction.length(w.rows[RATE, m:], first, last)
-        if not opened and speed < friction.HELD:
+        if not opened and speed <= friction.CREEP:
             missing = friction.length(w.rows[PRESS, m:], first, last)
             if missing > 0.0:  # nothing can hold it: it goes where it must
                 for s in range(first, last):
@@ -251,15 +264,14 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
 
 @jit
 def realign(plant: Any, w: Any) -> bool:
-    """Turn about contacts that slide against or across their direction; tell whether there are any."""
+    """Turn contacts that slide against or across their direction to that of their slip rate; tell whether any do."""
     found = False
     for c in range(plant.nc):
         if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
             continue
         first, last, rates = plant.slips[c], plant.slips[c + 1], w.rows[RATE, plant.nh + plant.nc :]
-        along = friction.along(rates, w.direction, first, last)
-        across = along <= SLOW and friction.length(rates, first, last) > friction.SETTLED
-        if along < -friction.HELD or across:
+        speed = friction.length(rates, first, last)
+        if speed > friction.CREEP and friction.along(rates, w.direction, first, last) <= _ACROSS * speed:
             friction.aim(rates, w.direction, first, last, friction.CREEP)
             w.begins[c] = 0
             found = True
@@ -290,13 +302,16 @@ def remember(w: Any) -> None:
 
 @jit
 def aim(plant: Any, w: Any, rows: Any) -> None:
-    """Turn the directions of contacts that slide in a plane to those of their slip rates."""
+    """Turn the directions of contacts that slide in a plane to those of their slip rates, where a step starts."""
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
-        if w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and last > first + 1:
-            rates = rows[RATE, plant.nh + plant.nc :]
-            if friction.along(rates, w.direction, first, last) > 0.0:
-                friction.blend(rates, w.direction, first, last, w.attempt)
-                for s in range(first, last):
-                    w.direction[s] = w.attempt[s]
-                w.begins[c] = 0
+        if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
+            continue
+        rates = rows[RATE, plant.nh + plant.nc :]
+        along = friction.along(rates, w.direction, first, last)
+        if along > friction.LAG:
+            w.begins[c] = 0
+        if along > 0.0 and last > first + 1:
+            friction.blend(rates, w.direction, first, last, w.attempt)
+            for s in range(first, last):
+                w.direction[s] = w.attempt[s]

@@ -16,7 +16,7 @@ from impinge.simulation.slide import slide_instead, slip_accelerations
 _ROUNDING = 16 * 2.0**-52
 _SMALL = 1e-9  # larger ones are not even looked at
 # An acceleration is above another if it is by more than this share of its terms.
-_CLEARLY = 1e-9
+_CLEARLY = 1e-12
 
 
 @jit

@@ -70,7 +70,7 @@ def write_friction_node(plant: Any, w: Any, rows: Any, c: int, n: int) -> None:
     k, slides = PARTS * contacts.grip_guard(plant), w.mode[c] == plant.sliding[c]
     if plant.bristled[c] == 0:
         if slides:
-            w.nodes[k, n] = friction.along(rows[RATE, m:], w.direction, first, last) * (TOUCHING / SLOW)
+            w.nodes[k, n] = contacts.along_direction(plant, w, rows, c) * (TOUCHING / SLOW)
             return
         speed = _square(rows[RATE, m:], first, last)
         w.nodes[k + PARTS, n] = (friction.HELD - speed / friction.HELD) * (TOUCHING / SLOW)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import entry, jit
+import numpy as np
+
+from impinge.compile import ask, entry, jit
 from impinge.contact.law import ABSENT, PARTS, watched_by
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.plant import PRESS, RATE, VALUE
 from impinge.simulation.step import dense_state
+from impinge.simulation.still import STILL, fastest_stick
 
 
 @entry
@@ -53,8 +56,17 @@ def wants_change(plant: Any, w: Any, rows: Any, c: int) -> bool:
 
 
 @jit
+def evaluate_inside(plant: Any, w: Any, t: float, h: float, theta: float, y: Any) -> None:
+    """Write the state at t + θh of the step just computed to y, in which what sticks stands still, and evaluate it."""
+    dense_state(plant, w, h, theta, y)
+    evaluate_and_press(plant, w, t + theta * h, y, w.scratch[1])
+    if plant.nt > 0 and fastest_stick(plant, w, w.rows, False) > STILL:
+        ask(plant.stop_slips, (plant, w, t + theta * h, y, np.int64(0)))
+        evaluate_and_press(plant, w, t + theta * h, y, w.scratch[1])
+
+
+@jit
 def guards_at(plant: Any, w: Any, t: float, h: float, theta: float, side: int) -> None:
     """Write the true guards of all contacts at t + θh of the step just computed."""
-    dense_state(plant, w, h, theta, w.scratch[0])
-    evaluate_and_press(plant, w, t + theta * h, w.scratch[0], w.scratch[1])
+    evaluate_inside(plant, w, t, h, theta, w.scratch[0])
     guards_of_rows(plant, w, w.rows, side)

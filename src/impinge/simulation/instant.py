@@ -14,7 +14,7 @@ from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
-from impinge.simulation.guards import guards_of_rows, resolution
+from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution
 from impinge.simulation.locate import find_event
 from impinge.simulation.plant import (
     ERROR,
@@ -36,16 +36,19 @@ from impinge.simulation.plant import (
 )
 from impinge.simulation.record import add_events, add_row, add_samples, note_extremes
 from impinge.simulation.roots import NONE
-from impinge.simulation.settle import contradicted
+from impinge.simulation.settle import contradicted, driven
 from impinge.simulation.slide import steer
-from impinge.simulation.step import dense_state, first_step, try_step
-from impinge.simulation.still import stop_recorded, stop_slips_of
+from impinge.simulation.step import first_step, try_step
+from impinge.simulation.still import STILL, fastest_stick, stop_slips_of
 
 # So many events in a row for each contact, without time between them, are chatter.
 _MOST_EVENTS = 200
 
 # Directions in which contacts begin to slide are improved so often, until they turn by less than this.
 _TURNS, _STRAIGHT = 60, 1e-9
+
+# What sticks is stopped so often at one instant: where feet contradict each other a rate remains.
+_STILLED = 3
 
 # What a run comes back with.
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED = 0, 1, 2, 3, 4, 5, 6, 7
@@ -66,7 +69,7 @@ def decide_modes(plant: Any, w: Any) -> bool:
     evaluate_and_press(plant, w, t, w.y, w.K[0])
     if plant.nt > 0 and contacts.realign(plant, w):
         evaluate_and_press(plant, w, t, w.y, w.K[0])
-    settled, steered = False, False
+    settled, steered, stilled = False, False, 0
     for attempt in range(50 + 10 * plant.nc):
         if plant.settle != 0 and not settled and contradicted(plant, w):
             settled = True
@@ -76,15 +79,30 @@ def decide_modes(plant: Any, w: Any) -> bool:
             if plant.nt > 0 and not steered and _steer(plant, w, t):
                 steered = True
                 continue
-            if w.counts[JAMMED] == 0 or settled or plant.settle == 0:
-                return w.counts[JAMMED] == 0
+            if plant.nt > 0 and stilled < _STILLED and _still(plant, w, t):
+                stilled += 1
+                continue
+            jams = w.counts[JAMMED] != 0
+            if settled or plant.settle == 0 or not (jams or driven(plant, w)):
+                return not jams
             settled = True
             if not _settle(plant, w, t):
-                return False
+                return not jams
             continue
         w.counts[JAMMED] = 0
         evaluate_and_press(plant, w, t, w.y, w.K[0])
     return not settled and plant.settle != 0 and _settle(plant, w, t) and w.counts[JAMMED] == 0
+
+
+@jit
+def _still(plant: Any, w: Any, t: float) -> bool:
+    """Stop what has come to stick; what slides may then slide another way: tell whether there was anything to stop."""
+    if fastest_stick(plant, w, w.rows, True) <= STILL:
+        return False
+    ask(plant.stop_slips, (plant, w, t, w.y, np.int64(1)))
+    contacts.realign(plant, w)
+    evaluate_and_press(plant, w, t, w.y, w.K[0])
+    return True
 
 
 @jit
@@ -223,21 +241,15 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
     """Carry out the events of one instant of the step just computed."""
     t = w.time[TIME]
     left_time = t + low * h
-    dense_state(plant, w, h, low, w.left_y)
-    if plant.nt > 0:
-        stop_recorded(plant, w, left_time, w.left_y)
     contacts.remember(w)
-    evaluate_and_press(plant, w, left_time, w.left_y, w.scratch[1])
+    evaluate_inside(plant, w, t, h, low, w.left_y)
     guards_of_rows(plant, w, w.rows, 0)
     note_extremes(plant, w, w.rows)
 
     after = min(1.0, max(high, low + resolution(t) / h))
-    dense_state(plant, w, h, after, w.trial)
+    evaluate_inside(plant, w, t, h, after, w.trial)
     w.time[TIME] = t + after * h
-    if plant.nt > 0:
-        stop_recorded(plant, w, w.time[TIME], w.trial)
     assign(w.y, w.trial)
-    evaluate_and_press(plant, w, w.time[TIME], w.y, w.scratch[1])
     guards_of_rows(plant, w, w.rows, 1)
     for c in range(plant.nc):  # besides the guard that was located, those that fall at the same instant
         for k in range(contacts.guard_count(plant)):
@@ -245,10 +257,12 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
                 w.fired[c] |= 1 << k
     if plant.strike != 0:
         if ask(plant.strike, (plant, w)) != 0:
+            _go_back(plant, w, left_time)
             return UNSOLVED
         if _any_changed(plant, w):
             assign(w.left_y, w.trial)  # velocities jump from those at the very instant
     if not decide_modes(plant, w):
+        _go_back(plant, w, left_time)
         return CYCLE
     if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
         left_time = w.time[TIME]
@@ -264,6 +278,18 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
         w.time[ROW_TIME] = w.time[TIME]
         add_events(plant, w, log, left_time)
     return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
+
+
+@jit
+def _go_back(plant: Any, w: Any, t: float) -> None:
+    """Return to the left side of an instant that has no right side: a run ends there."""
+    assign(w.y, w.left_y)
+    for c in range(plant.nc):
+        w.mode[c] = w.left_mode[c]
+    assign(w.direction, w.left_direction)
+    w.time[TIME] = t
+    evaluate(plant, w, t, w.y, w.K[0])
+    assign_rows(w.rows_start, w.rows)
 
 
 @jit

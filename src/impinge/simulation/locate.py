@@ -13,12 +13,11 @@ import numpy as np
 from impinge.compile import jit
 from impinge.contact.law import ABSENT, GAP, GRIP, PARTS, TOUCHING, watched_by
 from impinge.simulation import contacts
-from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, write_friction_node
-from impinge.simulation.guards import guards_at, guards_of_rows, resolution, wants_change
+from impinge.simulation.guards import evaluate_inside, guards_at, guards_of_rows, resolution, wants_change
 from impinge.simulation.plant import DOUBT, VALUE, impulses
 from impinge.simulation.roots import DEGREE, NODES, NONE, next_fall, next_guess, stays_positive, to_bernstein, value_at
-from impinge.simulation.step import dense_polynomial, dense_state
+from impinge.simulation.step import dense_polynomial
 
 _EPSILON = float(np.finfo(float).eps)
 _ROUNDS = 64
@@ -176,8 +175,7 @@ def _turning(plant: Any, w: Any, t: float, h: float, c: int) -> tuple[float, flo
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high or (high - low) * h <= resolution(t):
             break
-        dense_state(plant, w, h, middle, w.scratch[0])
-        evaluate_and_press(plant, w, t + middle * h, w.scratch[0], w.scratch[1])
+        evaluate_inside(plant, w, t, h, middle, w.scratch[0])
         if wants_change(plant, w, w.rows, c):
             high = middle
         else:

@@ -7,7 +7,7 @@ from typing import Any
 from impinge.compile import Vector, call, entry, jit
 from impinge.simulation.contacts import changed
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.guards import resolution
+from impinge.simulation.guards import evaluate_inside, resolution
 from impinge.simulation.plant import (
     FORCE,
     RATE,
@@ -21,8 +21,6 @@ from impinge.simulation.plant import (
     assign,
     impulses,
 )
-from impinge.simulation.step import dense_state
-from impinge.simulation.still import stop_recorded
 
 ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 
@@ -132,8 +130,6 @@ def add_samples(plant: Any, w: Any, log: Any, t: float, h: float, until: float) 
         if sample >= until - resolution(t):
             return
         if sample > t + resolution(t):
-            dense_state(plant, w, h, (sample - t) / h, w.scratch[0])
-            if plant.nt > 0:
-                stop_recorded(plant, w, sample, w.scratch[0])
+            evaluate_inside(plant, w, t, h, (sample - t) / h, w.scratch[0])
             add_row(plant, w, log, sample, w.scratch[0], w.mode)
         w.counts[SAMPLES] += 1

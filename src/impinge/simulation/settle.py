@@ -16,14 +16,14 @@ from impinge.compile import ask, entry, jit
 from impinge.contact import friction
 from impinge.contact.impact import impact_impulses
 from impinge.contact.law import ACCELERATION, NORMAL, NOTHING, SLOW, TANGENT, TOUCHING
-from impinge.simulation.contacts import sticks_rigidly
+from impinge.simulation.contacts import along_direction, sticks_rigidly
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import FORCE, RATE, TIME, VALUE, WHOLE, Plant, Workspace
+from impinge.simulation.plant import FORCE, PRESS, RATE, TIME, VALUE, WHOLE, Plant, Workspace
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
-# An acceleration that misses its target by this much against its terms is not reached.
-_REACHED = 1e-8
+# An acceleration that misses its target by this share of its terms, and by this much (m/s²), is not reached.
+_REACHED, _MISSED = 1e-8, 1e-9
 
 
 @jit
@@ -44,8 +44,19 @@ def contradicted(plant: Any, w: Any) -> bool:
         for j in range(m):
             total += W[i * m + j] * w.rows[FORCE, j]
             size += abs(W[i * m + j] * w.rows[FORCE, j])
-        if abs(total - w.value[i]) > _REACHED * size:
+        if abs(total - w.value[i]) > max(_REACHED * size, _MISSED):
             return True
+    return False
+
+
+@jit
+def driven(plant: Any, w: Any) -> bool:
+    """Tell whether a contact sets out against its friction, at the state just evaluated."""
+    for c in range(plant.nc):
+        if w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and along_direction(plant, w, w.rows, c) <= 0.0:
+            rise = w.rows[PRESS, plant.nh + plant.nc :]
+            if friction.along(rise, w.direction, plant.slips[c], plant.slips[c + 1]) < -_MISSED:
+                return True
     return False
 
 
@@ -98,8 +109,10 @@ def _pose(plant: Any, w: Any) -> None:
         if i < nh:
             target += plant.stabilization[0] * w.rows[VALUE, i] + plant.stabilization[1] * w.rows[RATE, i]
         elif w.impact.active[c] != 0:
-            along, value = (NORMAL, w.rows[VALUE, i]) if i < slips else (TANGENT, 0.0)
-            ask(plant.prescribe[c], (plant.closing[c], along, value, w.rows[RATE, i], plant.gains[c], w.value[i:]))
+            along, value, rate = NORMAL, w.rows[VALUE, i], w.rows[RATE, i]
+            if i >= slips:
+                along, value, rate = TANGENT, 0.0, 0.0 if sticks_rigidly(plant, c) else rate
+            ask(plant.prescribe[c], (plant.closing[c], along, value, rate, plant.gains[c], w.value[i:]))
             target -= w.value[i]
         w.value[i] = target
 

@@ -43,7 +43,7 @@ def slip_accelerations(plant: Any, w: Any) -> None:
                 total += W[i * m + j] * w.rows[FORCE, j]
                 size += abs(W[i * m + j] * w.rows[FORCE, j])
             if slides:
-                ask(plant.prescribe[c], (plant.closing[c], TANGENT, 0.0, w.rows[RATE, i], plant.gains[c], w.attempt))
+                ask(plant.prescribe[c], (plant.closing[c], TANGENT, 0.0, 0.0, plant.gains[c], w.attempt))
                 w.rows[PRESS, i] = total - w.attempt[0]
             else:
                 missing = total - w.value[i]
@@ -91,7 +91,7 @@ def _go_on(plant: Any, w: Any, c: int, W: Any) -> None:
     if not slow or rise > 0.0 or rise < -_EVEN:
         return
     for s in range(first, last):
-        slip = (plant.closing[c], TANGENT, 0.0, w.rows[RATE, gaps + s], plant.gains[c], w.value[gaps + s :])
+        slip = (plant.closing[c], TANGENT, 0.0, 0.0, plant.gains[c], w.value[gaps + s :])
         w.prescribed[gaps + s] = ask(plant.prescribe[c], slip)
     row_forces(W, w.out[nv + 2 * m : nv + 3 * m], w.prescribed, w.value, plant.normal, w.attempt, w.solver)
     prescribe_again(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])

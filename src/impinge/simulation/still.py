@@ -24,8 +24,8 @@ STILL = 1e-13
 
 
 @jit
-def _stands(plant: Any, w: Any, rows: Any, c: int) -> bool:
-    """Tell whether a contact must have no slip rate: it sticks, or begins to slide and has not left yet.
+def _stands(plant: Any, w: Any, rows: Any, c: int, starts: bool) -> bool:
+    """Tell whether a contact must have no slip rate: it sticks, or, where a step starts, has not left yet.
 
     One that begins to slide may still have a rate against its direction, within rounding: friction would drive it.
     """
@@ -33,44 +33,39 @@ def _stands(plant: Any, w: Any, rows: Any, c: int) -> bool:
         return False
     if w.mode[c] != plant.sliding[c]:
         return True
+    if not starts:
+        return False
     first, last, rates = plant.slips[c], plant.slips[c + 1], rows[RATE, plant.nh + plant.nc :]
     slow = friction.length(rates, first, last) <= friction.CREEP
     return slow and friction.along(rates, w.direction, first, last) < 0.0
 
 
 @jit
-def stop_recorded(plant: Any, w: Any, t: float, y: Any) -> None:
-    """Do what `stop_slips` does to a state that is recorded, if anything sticks."""
-    any_ = False
-    for c in range(plant.nc):
-        any_ |= sticks_rigidly(plant, c) and plant.closed[c, w.mode[c]] != 0
-    if any_:
-        ask(plant.stop_slips, (plant, w, t, y))
-
-
-@jit
-def fastest_stick(plant: Any, w: Any, rows: Any) -> float:
+def fastest_stick(plant: Any, w: Any, rows: Any, starts: bool) -> float:
     """Return the largest slip rate, m/s, of what must stand still."""
     largest = 0.0
     for c in range(plant.nc):
-        if _stands(plant, w, rows, c):
+        if _stands(plant, w, rows, c, starts):
             for s in range(plant.slips[c], plant.slips[c + 1]):
                 largest = max(largest, abs(rows[RATE, plant.nh + plant.nc + s]))
     return largest
 
 
 @entry
-def stop_slips(plant: Plant, w: Workspace, t: float, y: Vector) -> float:
-    """Take the slip rates of what sticks out of the velocities of a state; return the largest that remains, m/s."""
+def stop_slips(plant: Plant, w: Workspace, t: float, y: Vector, starts: int) -> float:
+    """Take the slip rates of what stands still out of the velocities of a state; return the largest that remains, m/s.
+
+    A step may start from the state or not; see `_stands`.
+    """
     nv, gaps, m = plant.nv, plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
     evaluate(plant, w, t, y, w.scratch[1])
-    if fastest_stick(plant, w, w.rows) <= STILL:
+    if fastest_stick(plant, w, w.rows, starts != 0) <= STILL:
         return 0.0
     response = nv + 4 * m + 3
     W, solver = w.out[response + nv * m :], w.solver
     n: Any = np.int64(0)
     for i in range(m):
-        held = i >= gaps and _stands(plant, w, w.rows, plant.normal[i] - plant.nh)
+        held = i >= gaps and _stands(plant, w, w.rows, plant.normal[i] - plant.nh, starts != 0)
         if held or w.prescribed[i] == ACCELERATION:
             solver.indices[n] = i
             w.value[n] = held
@@ -83,25 +78,22 @@ def stop_slips(plant: Plant, w: Workspace, t: float, y: Vector) -> float:
     for k in range(n):
         for j in range(nv):
             y[plant.nq + j] += w.out[response + solver.indices[k] * nv + j] * solver.x[k]
+    for i in range(m):
+        for j in range(n):
+            w.rows[RATE, i] += W[i * m + solver.indices[j]] * solver.x[j]
     remains = 0.0
     for k in range(n):
-        i = solver.indices[k]
-        rate = w.rows[RATE, i]
-        for j in range(n):
-            rate += solver.A[k, j] * solver.x[j]
-        if i >= gaps:
-            w.rows[RATE, i] = rate
-            if w.value[k] != 0.0:
-                remains = max(remains, abs(rate))
+        if w.value[k] != 0.0:
+            remains = max(remains, abs(w.rows[RATE, solver.indices[k]]))
     return remains
 
 
 @jit
 def stop_slips_of(plant: Any, w: Any, t: float, y: Any, rows: Any) -> float:
-    """Do what `stop_slips` does if rows that are known already say that it is needed, and mend these rows."""
-    if plant.nt == 0 or fastest_stick(plant, w, rows) <= STILL:
+    """Do it where a step starts, if rows that are known already say that it is needed, and mend these rows."""
+    if plant.nt == 0 or fastest_stick(plant, w, rows, True) <= STILL:
         return 0.0
-    remains = ask(plant.stop_slips, (plant, w, t, y))
-    for s in range(plant.nh + plant.nc, plant.nh + plant.nc + plant.ns):
-        rows[RATE, s] = w.rows[RATE, s]
+    remains = ask(plant.stop_slips, (plant, w, t, y, np.int64(1)))
+    for i in range(plant.nh + plant.nc + plant.ns):
+        rows[RATE, i] = w.rows[RATE, i]
     return remains

@@ -17,6 +17,8 @@ from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Work
 
 # Slower (m/s) than this nothing bounces.
 _DEAD = 1e-10
+# Nor does what is slower than this (m/s) and has bounced within this time (s): contacts that rattle come to rest.
+_FAINT, _BRIEF = 1e-6, 1e-8
 # A bounce lower than this (m) may be one of a series that ends at its limit.
 _LOW = 1e-10
 # So far may the ratios of three intervals differ.
@@ -58,7 +60,7 @@ def _restitutions(plant: Any, w: Any) -> None:
             continue
         lasted, before, first = t - impact.since[c], impact.lasted[c, 0], impact.lasted[c, 1]
         ratio, last_ratio = lasted / before, before / first
-        if speed < _DEAD:
+        if speed < _DEAD or (speed < _FAINT and lasted < _BRIEF):
             impact.bounce[c] = 0.0
         elif e * speed * lasted < 4.0 * _LOW and 0.0 < ratio < 1.0 and abs(ratio - last_ratio) < _EVEN:
             impact.bounce[c] = 0.0

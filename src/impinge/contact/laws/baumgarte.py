@@ -90,11 +90,11 @@ def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: 
     fell = fired & 1 != 0
     if mode == CONTACT:
         return BALLISTIC if force < -NOTHING or fell else CONTACT
-    if mode == BALLISTIC and fired & 2 != 0:
+    if mode == BALLISTIC and fired & 2 != 0 and rate > SLOW:
         return FREE
     if gap <= 0.0 and rate <= SLOW and force > 0.0:
         return CONTACT
-    if gap < -TOUCHING or (mode == FREE and fell and gap < 0.0):
+    if gap < -TOUCHING or (mode == FREE and fell and gap < 0.0 and rate < -SLOW):
         return BALLISTIC
     return mode
 
