@@ -75,6 +75,7 @@ class Plant(NamedTuple):
     bristled: Integers  # whether it may slide and sticks compliantly
     normal: Integers  # for each row, that of the gap of its contact
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
+    propagates: Integers  # whether its impacts are passed on one after another
     mu: Vector  # coefficients of friction, infinite where it never slides
     stabilization: Vector
     tableau: Tableau
@@ -317,6 +318,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "closed": closed,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
         "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
+        "propagates": np.array([getattr(law, "order", "") == "propagating" for law in laws], dtype=np.int64),
         "slips": np.cumsum([0, *counts], dtype=np.int64),
         "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
         "passed": np.array(passed, dtype=np.int64),

@@ -18,6 +18,7 @@ from impinge.simulation.impulses import cone_impulses, step_impulses
 from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
 from impinge.simulation.stepper import Stepper, step_workspace
 from impinge.simulation.tableau import CLASSICAL
+from impinge.simulation.unsolved import why_unsolved
 
 _SHARED = ("step", "scheme", "facets")
 
@@ -120,10 +121,13 @@ class TimeStepping:
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
         t = float(self._w.time[TIME])
-        involved = [name for name, flag in zip(self._model.contacts, self._work.member, strict=True) if flag > 0]
+        gaps = [gap for gap, flag in zip(self._model.gaps, self._work.member, strict=True) if flag > 0]
+        involved = [gap.name for gap in gaps]
+        if status == instant.UNSOLVED:
+            n, rubs = len(gaps), [bool(gap.slips) for gap in gaps]
+            why = why_unsolved(self._work.W[:n, :n], self._work.problem.missing[:n], involved, rubs)
+            return f"at t = {t:g} s the impulses of {why}, or make the step shorter"
         return {
-            instant.UNSOLVED: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} have no solution: "
-            "friction jams them, or they contradict each other; lower the friction, or make the step shorter",
             timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found: "
             "make the step shorter, or check the model near this state",
             timestep.UNSETTLED: f"at t = {t:g} s the implicit step does not settle: make it shorter",
