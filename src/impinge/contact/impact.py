@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Integers, Matrix, Vector, jit
-from impinge.contact.law import SLOW
+from impinge.contact.consistent import make_consistent
 from impinge.contact.lcp.lemke import SOLVED
-from impinge.contact.restitution import RestitutionWorkspace, impulses_with_restitution, restitution_workspace
+from impinge.contact.restitution import MISS, RestitutionWorkspace, impulses_with_restitution, restitution_workspace
 from impinge.contact.rows import RowWorkspace, minimum_norm, pivoted_cholesky, row_workspace
 
 # Directions of friction in an impact, where a contact has two slips.
 FACETS = 16
 # What never slides has a coefficient of friction like this in an impact.
 _HOLDS = 1e4
-# A row of which constraints leave no more than this share has no motion of its own.
-_HELD = 1e-12
+# What gaps may close at, as `MISS`, where nothing better is found.
+_COARSE = 1e-6
 
 
 class ImpactWorkspace(NamedTuple):
@@ -44,6 +44,9 @@ class ImpactWorkspace(NamedTuple):
     total: Vector  # of impacts that follow one another
     columns: Matrix  # L⁻¹ W between constraints and each row, where W_hh = L Lᵀ; last: L⁻¹ times the constraints' rates
     lines: Matrix  # L⁻¹ W between each row and constraints
+    factor: Matrix  # what `make_consistent` works in
+    order: Integers
+    rest: Vector
     all: RestitutionWorkspace  # the problem of all contacts
     one: RestitutionWorkspace  # the problem of one contact
     W_one: Matrix
@@ -70,6 +73,9 @@ def impact_workspace(nh: int, nc: int, ns: int) -> ImpactWorkspace:
         total=np.zeros(n),
         columns=np.zeros((n + 1, nh)),
         lines=np.zeros((n, nh)),
+        factor=np.zeros((n, n)),
+        order=np.zeros(n, dtype=np.int64),
+        rest=np.zeros(n),
         all=restitution_workspace(n, nc, FACETS),
         one=restitution_workspace(single, min(nc, 1), FACETS),
         W_one=np.zeros((single, single)),
@@ -140,15 +146,7 @@ def reduce_rows(W: Any, rate: Any, nh: int, n: int, work: Any) -> None:
             work.W[k, j] = W[i * m + work.rows[j]]
             for r in range(rank):
                 work.W[k, j] -= work.lines[k, r] * work.columns[j, r]
-    for k in range(n if nh > 0 else 0):
-        if work.W[k, k] <= _HELD * W[work.rows[k] * (m + 1)]:
-            for j in range(n):
-                work.W[k, j] = work.W[j, k] = 0.0
-            size = abs(rate[work.rows[k]])
-            for r in range(rank):
-                size += abs(work.lines[k, r] * work.columns[n, r])
-            if abs(rates[k]) <= max(SLOW, _HELD * size):
-                rates[k] = 0.0
+        work.all.unit[k] = W[i * (m + 1)]
 
 
 @jit
@@ -176,7 +174,14 @@ def simultaneous(nc: int, n: int, work: Any) -> int:
     for c in range(nc):
         work.all.least[c] = 0.0
         work.all.leave[c] = -work.e[c] * min(work.all.rate[c], 0.0)
-    return impulses_with_restitution(work.W, work.mu[:nc], work.slips[: nc + 1], FACETS, work.impulse[:n], work.all)
+    mu, slips, p = work.mu[:nc], work.slips[: nc + 1], work.impulse[:n]
+    status = impulses_with_restitution(work.W, mu, slips, FACETS, p, work.all, MISS)
+    if status == SOLVED:
+        return SOLVED
+    for c in range(nc):
+        work.all.leave[c] = 0.0
+    make_consistent(work.W, work.all.rate, work.all.unit, n, work.factor, work.order, work.rest)
+    return impulses_with_restitution(work.W, mu, slips, FACETS, p, work.all, _COARSE)
 
 
 @jit

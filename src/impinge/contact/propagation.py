@@ -14,7 +14,7 @@ from impinge.compile import jit
 from impinge.contact.impact import FACETS, give_impulses, reduce_rows, rows_of, simultaneous
 from impinge.contact.law import SLOW
 from impinge.contact.lcp.lemke import SOLVED
-from impinge.contact.restitution import impulses_with_restitution
+from impinge.contact.restitution import MISS, impulses_with_restitution
 
 # So many impacts for each contact follow one another before the rest is one impact without restitution.
 _MOST = 100
@@ -29,11 +29,11 @@ def _strike_one(nc: int, n: int, c: int, work: Any) -> int:
     size = 1 + work.slips[c + 1] - work.slips[c]
     for a in range(size):
         i = c if a == 0 else first + a
-        one.rate[a] = rate[i]
+        one.rate[a], one.unit[a] = rate[i], work.all.unit[i]
         for b in range(size):
             work.W_one[a, b] = work.W[i, c if b == 0 else first + b]
     one.least[0], one.leave[0], work.slips_one[1] = 0.0, -work.e[c] * rate[c], size - 1
-    status = impulses_with_restitution(work.W_one, work.mu[c : c + 1], work.slips_one, FACETS, work.p_one, one)
+    status = impulses_with_restitution(work.W_one, work.mu[c : c + 1], work.slips_one, FACETS, work.p_one, one, MISS)
     if status != SOLVED:
         return status
     for a in range(size):

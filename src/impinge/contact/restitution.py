@@ -21,11 +21,17 @@ import numpy as np
 
 from impinge.compile import Integers, Vector, jit
 from impinge.contact.lcp.cone import ConeWorkspace, cone_workspace, contact_impulses
-from impinge.contact.lcp.lemke import SOLVED
-from impinge.contact.lcp.proximal import proximal_impulses
+from impinge.contact.lcp.lemke import LIMIT, SOLVED
+from impinge.contact.lcp.proximal import largest_rate, proximal_impulses
 
-# Of the terms of a sum, what is rounding.
-_ROUNDING = 1e-15
+# Of the terms of a sum, what is rounding; an energy this small against that of the motion is none.
+_ROUNDING, _NOTHING = 1e-15, 1e-13
+# How often restitution is taken back for what rounding adds.
+_CORRECTIONS = 3
+# Gaps that close at this share of the largest rate, scaled, do not close.
+MISS = 1e-10
+# Impulses larger than this times the largest rate, scaled, have no meaning.
+_HUGE = 1e8
 # Entries of W this small against those on its diagonal do not make contacts act on each other.
 _APART = 1e-13
 
@@ -33,6 +39,7 @@ _APART = 1e-13
 class RestitutionWorkspace(NamedTuple):
     """Arrays of `impulses_with_restitution`, for n rows of nc contacts."""
 
+    unit: Vector  # the diagonal of W before constraints were eliminated, n
     rate: Vector  # what gaps and slips have without impulses, n
     least: Vector  # what gaps must have at least without restitution, nc
     leave: Vector  # and with it, nc
@@ -46,6 +53,7 @@ class RestitutionWorkspace(NamedTuple):
 def restitution_workspace(n: int, nc: int, facets: int) -> RestitutionWorkspace:
     """Allocate the work space of `impulses_with_restitution` for these numbers of rows, contacts and directions."""
     return RestitutionWorkspace(
+        unit=np.zeros(n),
         rate=np.zeros(n),
         least=np.zeros(nc),
         leave=np.zeros(nc),
@@ -94,10 +102,14 @@ def _row(nc: int, slips: Any, c: int, k: int) -> int:
 
 
 @jit
-def energy_given(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> tuple[float, float]:
-    """Return the energy that impulses of an island (all: −1) give, as surfaces at rest would see it, and its terms."""
+def energy_given(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> tuple[float, float, float]:
+    """Return the energy that impulses of an island (all: −1) give, as surfaces at rest would see it.
+
+    Beside it: how large its rounding may be, constraints included, and an energy that the island has at least, from
+    its fastest row.
+    """
     n = nc + slips[nc]
-    total, size = 0.0, 0.0
+    total, terms, least = 0.0, 0.0, 0.0
     for c in range(nc):
         if which >= 0 and work.island[c] != which:
             continue
@@ -107,22 +119,40 @@ def energy_given(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> 
             for j in range(n):
                 pushed += W[i, j] * p[j]
             total += p[i] * (work.rate[i] + 0.5 * pushed)
-            size += abs(p[i] * work.rate[i])
-    return total, size
+            terms += abs(p[i]) * sqrt(work.unit[i])
+            if W[i, i] > 0.0:
+                least = max(least, 0.5 * work.rate[i] * work.rate[i] / W[i, i])
+    return total, _ROUNDING * terms * terms, least
 
 
 @jit
 def _gains(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> bool:
-    """Tell whether the impulses of an island give energy, beyond rounding."""
-    given, size = energy_given(W, nc, slips, which, p, work)
-    return given > _ROUNDING * size
+    """Tell whether the impulses of an island give energy, or may do so by rounding."""
+    given, rounding, least = energy_given(W, nc, slips, which, p, work)
+    return given + rounding > _NOTHING * least
+
+
+@jit
+def _share(none: float, slope: float, curve: float) -> float:
+    """Return the largest share s of the way, up to one, at which none + slope s + curve s² is not above zero."""
+    if none >= 0.0:
+        return 0.0
+    root = sqrt(max(0.0, slope * slope - 4.0 * curve * none))
+    if slope > 0.0:
+        return min(1.0, -2.0 * none / (slope + root))
+    return min(1.0, (root - slope) / (2.0 * curve)) if curve > 0.0 else 1.0
 
 
 @jit
 def _take_back(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> None:
-    """Replace the impulses of an island by those on the line to ``work.plain`` that keep its energy as it was."""
-    plain, none, slope, curve = work.plain, 0.0, 0.0, 0.0
+    """Replace the impulses of an island by those on the line to ``work.plain`` that keep its energy as it was.
+
+    What rounding may add is left out, so that energy does not grow.
+    """
+    plain, trial, none, slope, curve = work.plain, work.trial, 0.0, 0.0, 0.0
     n = nc + slips[nc]
+    for i in range(n):
+        trial[i] = p[i]
     for c in range(nc):
         if work.island[c] != which:
             continue
@@ -135,23 +165,44 @@ def _take_back(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> No
             none += plain[i] * (work.rate[i] + 0.5 * pushed)
             slope += (p[i] - plain[i]) * (work.rate[i] + pushed)
             curve += 0.5 * (p[i] - plain[i]) * turned
-    none = min(none, 0.0)
-    root, share = sqrt(max(0.0, slope * slope - 4.0 * curve * none)), 0.0
-    if slope > 0.0:
-        share = -2.0 * none / (slope + root)
-    elif curve > 0.0:
-        share = (root - slope) / (2.0 * curve)
-    share = min(1.0, max(0.0, share))
-    for c in range(nc):
-        if work.island[c] == which:
-            for k in range(1 + slips[c + 1] - slips[c]):
-                i = _row(nc, slips, c, k)
-                p[i] = plain[i] + share * (p[i] - plain[i])
+    for _ in range(_CORRECTIONS):
+        share = _share(none, slope, curve)
+        for c in range(nc):
+            if work.island[c] == which:
+                for k in range(1 + slips[c + 1] - slips[c]):
+                    i = _row(nc, slips, c, k)
+                    trial[i] = plain[i] + share * (p[i] - plain[i])
+        given, rounding, least = energy_given(W, nc, slips, which, trial, work)
+        if given + rounding <= _NOTHING * least:
+            break
+        none += max(given, 0.0) + rounding
+    for i in range(n):
+        p[i] = trial[i]
 
 
 @jit
-def _solve(W: Any, mu: Any, slips: Any, facets: int, which: int, p: Any, work: Any) -> int:
-    """Find impulses with restitution in one island (all: −1, none: −2); return the status of the solver."""
+def _holds(W: Any, nc: int, n: int, p: Any, work: Any, miss: float) -> bool:
+    """Tell whether impulses keep gaps from closing, up to a little of the largest rate, and are not themselves huge.
+
+    Huge ones push against each other: they stand for a solution that there is by rounding only.
+    """
+    largest = largest_rate(W, work.missing, n)
+    allowed = miss * largest
+    for i in range(n):
+        if not abs(p[i]) * sqrt(W[i, i]) <= _HUGE * largest:
+            return False
+    for c in range(nc):
+        rate = work.missing[c]
+        for j in range(n):
+            rate += W[c, j] * p[j]
+        if not rate >= -allowed * sqrt(W[c, c]):
+            return False
+    return True
+
+
+@jit
+def _solve(W: Any, mu: Any, slips: Any, facets: int, which: int, p: Any, work: Any, miss: float) -> int:
+    """Find impulses with restitution in one island (all: −1, none: −2), in one of two ways; return the status."""
     nc = mu.size
     for i in range(nc + slips[nc]):
         work.missing[i] = work.rate[i]
@@ -159,13 +210,16 @@ def _solve(W: Any, mu: Any, slips: Any, facets: int, which: int, p: Any, work: A
         elastic = which == -1 or work.island[c] == which
         work.missing[c] -= work.leave[c] if elastic else work.least[c]
     status = contact_impulses(W, work.missing, mu, slips, facets, p, work.cone)
-    if status != SOLVED and proximal_impulses(W, work.missing, mu, slips, facets, p, work.cone) == SOLVED:
+    if status == SOLVED and _holds(W, nc, nc + slips[nc], p, work, miss):
         return SOLVED
-    return status
+    again = proximal_impulses(W, work.missing, mu, slips, facets, p, work.cone)
+    if again == SOLVED and _holds(W, nc, nc + slips[nc], p, work, miss):
+        return SOLVED
+    return status if status != SOLVED else LIMIT
 
 
 @jit
-def impulses_with_restitution(W: Any, mu: Any, slips: Any, facets: int, p: Any, work: Any) -> int:
+def impulses_with_restitution(W: Any, mu: Any, slips: Any, facets: int, p: Any, work: Any, miss: float) -> int:
     """Find impulses with as much of the restitution as there is energy for.
 
     Args:
@@ -174,7 +228,8 @@ def impulses_with_restitution(W: Any, mu: Any, slips: Any, facets: int, p: Any, 
         slips: the slips of contact c are the rows nc + slips[c] … nc + slips[c + 1] − 1.
         facets: directions in which a contact with two slips may slide.
         p: receives the impulse of each row.
-        work: from `restitution_workspace`; ``work.rate``, ``work.least`` and ``work.leave`` pose the problem.
+        work: from `restitution_workspace`; ``work.unit``, ``rate``, ``least`` and ``leave`` pose the problem.
+        miss: a gap may close at this share of the largest rate, scaled, before its impulses count as not found.
 
     Returns:
         SOLVED, or the status of the solver for the problem without restitution: if only that with it has no
@@ -183,28 +238,28 @@ def impulses_with_restitution(W: Any, mu: Any, slips: Any, facets: int, p: Any, 
     nc, bounces = mu.size, False
     for c in range(nc):
         bounces |= work.leave[c] > work.least[c]
-    status = _solve(W, mu, slips, facets, -1, p, work)
     if not bounces:
-        return status
+        return _solve(W, mu, slips, facets, -2, p, work, miss)
+    status = _solve(W, mu, slips, facets, -1, p, work, miss)
     islands = _find_islands(W, nc, slips, work.island)
     if status == SOLVED:
         known = False
         for c in range(nc):
             if work.island[c] == c and _gains(W, nc, slips, c, p, work):
                 if not known:
-                    status = _solve(W, mu, slips, facets, -2, work.plain, work)
+                    status = _solve(W, mu, slips, facets, -2, work.plain, work, miss)
                     if status != SOLVED:
                         return status
                     known = True
                 _take_back(W, nc, slips, c, p, work)
         return SOLVED
-    status = _solve(W, mu, slips, facets, -2, work.plain, work)
+    status = _solve(W, mu, slips, facets, -2, work.plain, work, miss)
     for i in range(nc + slips[nc]):
         p[i] = work.plain[i]
     if status != SOLVED or islands == 1:
         return status
     for c in range(nc):
-        if work.island[c] == c and _solve(W, mu, slips, facets, c, work.trial, work) == SOLVED:
+        if work.island[c] == c and _solve(W, mu, slips, facets, c, work.trial, work, miss) == SOLVED:
             for e in range(c, nc):
                 if work.island[e] == c:
                     for k in range(1 + slips[e + 1] - slips[e]):

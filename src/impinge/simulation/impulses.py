@@ -19,7 +19,7 @@ import numpy as np
 
 from impinge.compile import ask, entry, jit
 from impinge.contact.lcp.lemke import SOLVED
-from impinge.contact.restitution import energy_given, impulses_with_restitution
+from impinge.contact.restitution import MISS, energy_given, impulses_with_restitution
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
 from impinge.simulation.plant import RATE, assign
 from impinge.simulation.stepper import Stepper, StepWorkspace, delassus_at, kick, rates
@@ -102,17 +102,18 @@ def _reduce(plant: Any, k: Any, size: int) -> None:
 def cone_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
     """Find the impulses of the problem's contacts; called by address so that its callers do not each contain it."""
     plant, w, problem = stepper.plant, k.w, k.problem
-    bounces = False
+    m, first, bounces = plant.nh + plant.nc + plant.ns, delassus_at(plant), False
     for a in range(count + k.slips[count]):
         problem.rate[a] = k.free[k.rows[a]]
+        problem.unit[a] = w.out[first + k.rows[a] * (m + 1)]
     for a in range(count):
         c = k.contacts[a]
         problem.least[a] = k.least[plant.nh + c]
         problem.leave[a] = max(problem.least[a], _rebound(plant, w, k, c))
         bounces |= problem.leave[a] > problem.least[a]
-    status = impulses_with_restitution(k.W, k.mu[:count], k.slips, stepper.facets, k.solution, problem)
+    status = impulses_with_restitution(k.W, k.mu[:count], k.slips, stepper.facets, k.solution, problem, MISS)
     if bounces and status == SOLVED:
-        given, _ = energy_given(k.W, count, k.slips, -1, k.solution, problem)
+        given, _, _ = energy_given(k.W, count, k.slips, -1, k.solution, problem)
         w.impact.created[0] = max(w.impact.created[0], given)
     return status
 
