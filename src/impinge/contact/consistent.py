@@ -17,8 +17,6 @@ from impinge.compile import jit
 
 # A pivot this small against the row's entry before constraints were eliminated is rounding.
 _DEPENDENT = 1e-13
-# Rates of rows that depend on others may differ from what these say by this share of the largest rate, scaled.
-_ALIKE = 1e-8
 # Entries that differ from their mirror image by this share of the diagonal make W unsymmetric: another problem.
 _SKEW = 1e-12
 
@@ -61,7 +59,7 @@ def _factor(W: Any, unit: Any, n: int, G: Any, order: Any, rest: Any) -> int:
 
 
 @jit
-def make_consistent(W: Any, rate: Any, unit: Any, n: int, G: Any, order: Any, rest: Any) -> None:
+def make_consistent(W: Any, rate: Any, unit: Any, n: int, alike: float, work: Any) -> None:
     """Replace W and the rates of its n rows by ones near them that are consistent, if rows depend on each other.
 
     Args:
@@ -69,19 +67,15 @@ def make_consistent(W: Any, rate: Any, unit: Any, n: int, G: Any, order: Any, re
         rate: of each row; one that is not in the range of W is left as it is, such as that of a surface that moves.
         unit: the diagonal of W before constraints were eliminated.
         n: number of rows.
-        G: room for the factor, n × n.
-        order: room for the order of rows.
-        rest: room for n numbers.
+        alike: how far a rate may be from the range of W, in units of the root of W's diagonal.
+        work: has room for n × n numbers in ``factor``, and for n in ``order`` and ``rest``.
     """
+    G, order, rest = work.factor, work.order, work.rest
     if not _symmetric(W, unit, n):
         return
     rank = _factor(W, unit, n, G, order, rest)
     if rank == n:
         return
-    largest = 0.0
-    for i in range(n):
-        if unit[i] > 0.0:
-            largest = max(largest, abs(rate[i]) / np.sqrt(unit[i]))
     for k in range(rank):  # rest becomes the motion that the independent rows have
         total = rate[order[k]]
         for s in range(k):
@@ -91,7 +85,7 @@ def make_consistent(W: Any, rate: Any, unit: Any, n: int, G: Any, order: Any, re
         i, same = order[k], 0.0
         for s in range(rank):
             same += G[k, s] * rest[s]
-        if abs(same - rate[i]) <= _ALIKE * largest * np.sqrt(unit[i]):
+        if abs(same - rate[i]) <= alike * np.sqrt(unit[i]):
             rate[i] = same
     for k in range(n):
         for j in range(k + 1):

@@ -20,6 +20,7 @@ import numpy as np
 from impinge.compile import Integers, Matrix, Vector, jit
 from impinge.contact.consistent import make_consistent
 from impinge.contact.lcp.lemke import SOLVED
+from impinge.contact.lcp.proximal import largest_rate
 from impinge.contact.restitution import MISS, RestitutionWorkspace, impulses_with_restitution, restitution_workspace
 from impinge.contact.rows import RowWorkspace, minimum_norm, pivoted_cholesky, row_workspace
 
@@ -27,6 +28,10 @@ from impinge.contact.rows import RowWorkspace, minimum_norm, pivoted_cholesky, r
 FACETS = 16
 # What never slides has a coefficient of friction like this in an impact.
 _HOLDS = 1e4
+# Rates of rows that depend on others may differ from what these say by this share of the largest rate, scaled.
+_ALIKE = 1e-8
+# A row of which constraints leave no more than this share has no motion of its own.
+_HELD = 1e-13
 # What gaps may close at, as `MISS`, where nothing better is found.
 _COARSE = 1e-6
 
@@ -147,6 +152,15 @@ def reduce_rows(W: Any, rate: Any, nh: int, n: int, work: Any) -> None:
             for r in range(rank):
                 work.W[k, j] -= work.lines[k, r] * work.columns[j, r]
         work.all.unit[k] = W[i * (m + 1)]
+    for k in range(n if nh > 0 else 0):
+        if work.W[k, k] <= _HELD * work.all.unit[k]:
+            size = abs(rate[work.rows[k]])
+            for r in range(rank):
+                size += abs(work.lines[k, r] * work.columns[n, r])
+            if abs(rates[k]) <= _HELD * size:
+                rates[k] = 0.0
+            for j in range(n):
+                work.W[k, j] = work.W[j, k] = 0.0
 
 
 @jit
@@ -180,7 +194,7 @@ def simultaneous(nc: int, n: int, work: Any) -> int:
         return SOLVED
     for c in range(nc):
         work.all.leave[c] = 0.0
-    make_consistent(work.W, work.all.rate, work.all.unit, n, work.factor, work.order, work.rest)
+    make_consistent(work.W, work.all.rate, work.all.unit, n, _ALIKE * largest_rate(work.W, work.all.rate, n), work)
     return impulses_with_restitution(work.W, mu, slips, FACETS, p, work.all, _COARSE)
 
 

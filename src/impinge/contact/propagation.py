@@ -3,7 +3,8 @@
 The contact that approaches fastest (among equals the first) is struck alone, with its own restitution, friction and
 bound of energy. That changes the rates of others; those that rest or touch are struck in turn when they are pushed
 together. It goes on until no contact approaches. If that takes more than 100 impacts for each contact, the rest is
-one impact of all contacts at once with e = 0, and so is what approaches no faster than rounding.
+one impact of all contacts at once with e = 0, and so is what approaches no faster than rounding. If that has no
+solution, for what rounding has left, all contacts are struck at once from the start.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import jit
+from impinge.contact.consistent import make_consistent
 from impinge.contact.impact import FACETS, give_impulses, reduce_rows, rows_of, simultaneous
 from impinge.contact.law import SLOW
 from impinge.contact.lcp.lemke import SOLVED
+from impinge.contact.lcp.proximal import largest_rate
 from impinge.contact.restitution import MISS, impulses_with_restitution
 
 # So many impacts for each contact follow one another before the rest is one impact without restitution.
 _MOST = 100
 # A rate this small against the largest of all rows is rounding.
-_ROUNDING = 1e-14
+_ROUNDING = 1e-12
 
 
 @jit
@@ -57,26 +60,29 @@ def _fastest(nc: int, slowest: float, rate: Any) -> int:
 @jit
 def _one_after_another(nc: int, n: int, work: Any) -> int:
     """Find the impulses of impacts that follow one another, into ``work.impulse``; return the status."""
-    largest = 0.0
+    largest, rate = 0.0, work.all.rate
     for i in range(n):
         work.total[i] = 0.0
-        largest = max(largest, abs(work.all.rate[i]))
-    slowest = max(SLOW, _ROUNDING * largest)
+        largest = max(largest, abs(rate[i]))
+    scaled, slowest = largest_rate(work.W, rate, n), max(SLOW, _ROUNDING * largest)
     for _ in range(_MOST * nc):
-        c = _fastest(nc, slowest, work.all.rate)
+        c = _fastest(nc, slowest, rate)
         if c < 0:
             break
         status = _strike_one(nc, n, c, work)
         if status != SOLVED:
             return status
-    if _fastest(nc, SLOW, work.all.rate) >= 0:
+    if _fastest(nc, SLOW, rate) >= 0:
+        left = _fastest(nc, slowest, rate) >= 0
         for c in range(nc):
             work.e[c] = 0.0
+        make_consistent(work.W, rate, work.all.unit, n, _ROUNDING * scaled, work)
         status = simultaneous(nc, n, work)
-        if status != SOLVED:
+        if status == SOLVED:
+            for i in range(n):
+                work.total[i] += work.impulse[i]
+        elif left:
             return status
-        for i in range(n):
-            work.total[i] += work.impulse[i]
     for i in range(n):
         work.impulse[i] = work.total[i]
     return SOLVED
@@ -92,6 +98,10 @@ def propagating_impulses(
     nc, n = rows_of(nh, slips, mu, restitution, work)
     reduce_rows(W, rate, nh, n, work)
     status = _one_after_another(nc, n, work)
+    if status != SOLVED:
+        nc, n = rows_of(nh, slips, mu, restitution, work)
+        reduce_rows(W, rate, nh, n, work)
+        status = simultaneous(nc, n, work)
     if status == SOLVED:
         give_impulses(W, rate, nh, n, impulse, work)
     return status
