@@ -74,7 +74,8 @@ class ImpactProblem:
         """Assert that gaps do not close, impulses push and friction is in its cone; return the rates after."""
         after, scale = self.rate + self.W @ p, self.scale()
         assert (after[self.gaps] >= -tolerance * scale[self.gaps]).all()
-        assert np.abs(after[: self.nh]).max(initial=0.0) <= tolerance * scale.max()
+        terms = np.abs(self.rate) + np.abs(self.W) @ np.abs(p)
+        assert (np.abs(after[: self.nh]) <= 1e-13 * terms[: self.nh]).all()
         assert (p[self.gaps] >= 0).all()
         for c in range(self.nc):
             force = np.linalg.norm(p[self.slips_of(c)])

@@ -201,6 +201,19 @@ def _holds(W: Any, nc: int, n: int, p: Any, work: Any, miss: float) -> bool:
 
 
 @jit
+def _into_cones(mu: Any, slips: Any, p: Any) -> None:
+    """Shorten friction that is outside of its cone by rounding."""
+    nc = mu.size
+    for c in range(nc):
+        square, limit = 0.0, mu[c] * p[c]
+        for s in range(slips[c], slips[c + 1]):
+            square += p[nc + s] * p[nc + s]
+        if square > limit * limit:
+            for s in range(slips[c], slips[c + 1]):
+                p[nc + s] *= limit / sqrt(square)
+
+
+@jit
 def _solve(W: Any, mu: Any, slips: Any, facets: int, which: int, p: Any, work: Any, miss: float) -> int:
     """Find impulses with restitution in one island (all: −1, none: −2), in one of two ways; return the status."""
     nc = mu.size
@@ -210,9 +223,11 @@ def _solve(W: Any, mu: Any, slips: Any, facets: int, which: int, p: Any, work: A
         elastic = which == -1 or work.island[c] == which
         work.missing[c] -= work.leave[c] if elastic else work.least[c]
     status = contact_impulses(W, work.missing, mu, slips, facets, p, work.cone)
+    _into_cones(mu, slips, p)
     if status == SOLVED and _holds(W, nc, nc + slips[nc], p, work, miss):
         return SOLVED
     again = proximal_impulses(W, work.missing, mu, slips, facets, p, work.cone)
+    _into_cones(mu, slips, p)
     if again == SOLVED and _holds(W, nc, nc + slips[nc], p, work, miss):
         return SOLVED
     return status if status != SOLVED else LIMIT
