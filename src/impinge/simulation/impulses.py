@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, entry, jit
+from impinge.contact.lcp.cone import contact_impulses
 from impinge.contact.lcp.lemke import SOLVED
 from impinge.contact.restitution import MISS, energy_given, impulses_with_restitution
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
@@ -101,18 +102,32 @@ def _reduce(plant: Any, k: Any, size: int) -> None:
 @entry
 def cone_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
     """Find the impulses of the problem's contacts; called by address so that its callers do not each contain it."""
-    plant, w, problem = stepper.plant, k.w, k.problem
-    m, first, bounces = plant.nh + plant.nc + plant.ns, delassus_at(plant), False
+    plant, problem = stepper.plant, k.problem
+    bounces = False
     for a in range(count + k.slips[count]):
-        problem.rate[a] = k.free[k.rows[a]]
-        problem.unit[a] = w.out[first + k.rows[a] * (m + 1)]
+        problem.rate[a] = problem.missing[a] = k.free[k.rows[a]]
     for a in range(count):
         c = k.contacts[a]
         problem.least[a] = k.least[plant.nh + c]
-        problem.leave[a] = max(problem.least[a], _rebound(plant, w, k, c))
+        problem.missing[a] -= problem.least[a]
+        problem.leave[a] = max(problem.least[a], _rebound(plant, k.w, k, c))
         bounces |= problem.leave[a] > problem.least[a]
+    if not bounces:
+        solved = contact_impulses(k.W, problem.missing, k.mu[:count], k.slips, stepper.facets, k.solution, problem.cone)
+        if solved == SOLVED:
+            return SOLVED
+    return ask(stepper.rebound, (stepper, k, count))
+
+
+@entry
+def rebound_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
+    """Find impulses with restitution, or in a second way, of the problem that `cone_impulses` has posed."""
+    plant, w, problem = stepper.plant, k.w, k.problem
+    m, first = plant.nh + plant.nc + plant.ns, delassus_at(plant)
+    for a in range(count + k.slips[count]):
+        problem.unit[a] = w.out[first + k.rows[a] * (m + 1)]
     status = impulses_with_restitution(k.W, k.mu[:count], k.slips, stepper.facets, k.solution, problem, MISS)
-    if bounces and status == SOLVED:
+    if status == SOLVED:
         given, _, _ = energy_given(k.W, count, k.slips, -1, k.solution, problem)
         w.impact.created[0] = max(w.impact.created[0], given)
     return status

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
@@ -290,11 +289,6 @@ def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
         return _tables(model.gaps, len(model.constraints), tuple(laws))
 
 
-def _addresses(laws: tuple[ContactLaw, ...], what: str) -> NDArray[np.int64]:
-    """Return where a function of each law is, 0 for laws that are not event-driven."""
-    return np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
-
-
 def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
     for law in laws:
         check_gains(law)
@@ -313,7 +307,10 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
     for c, mode in enumerate(sliding):
         closed[c, mode] = closed[c, mode] if mode < 0 else 1
     tables = {
-        **{what: _addresses(laws, what) for what in ("prescribe", "slope", "guard", "decide")},
+        **{  # where each function of each law is, 0 for laws that are not event-driven
+            what: np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
+            for what in ("prescribe", "slope", "guard", "decide")
+        },
         "gains": gains,
         "closed": closed,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),

@@ -18,8 +18,9 @@ class Stepper(NamedTuple):
 
     plant: Plant
     kernel: int  # address of the model's `stepping`
-    impulses: int  # addresses of `impulses.step_impulses` and `impulses.cone_impulses`
+    impulses: int  # addresses of `impulses.step_impulses`, `cone_impulses` and `rebound_impulses`
     cone: int
+    rebound: int
     step: float
     scheme: int
     facets: int

@@ -14,7 +14,7 @@ from impinge.errors import InputError
 from impinge.model import Model
 from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
-from impinge.simulation.impulses import cone_impulses, step_impulses
+from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
 from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
 from impinge.simulation.stepper import Stepper, step_workspace
 from impinge.simulation.tableau import CLASSICAL
@@ -94,7 +94,7 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses)
+    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses)
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)
@@ -107,6 +107,7 @@ class TimeStepping:
             kernel=model.stepping.address,
             impulses=step_impulses.address,
             cone=cone_impulses.address,
+            rebound=rebound_impulses.address,
             step=float(law.step),
             scheme=SCHEMES.index(law.scheme),
             facets=law.facets,
