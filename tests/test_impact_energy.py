@@ -16,6 +16,7 @@ from impinge.contact.registry import parse_law
 from impinge.errors import InputError
 from impinge.geometry import Sphere
 from impinge.scene import Scene
+from impinge.simulation.unsolved import why_unsolved
 
 FEW, MANY = 400, 10_000
 
@@ -309,6 +310,33 @@ def test_contacts_that_have_no_part_in_a_contradiction_are_not_named():
     assert not result.ok
     assert "contacts left, right have no solution" in result.reason
     assert "floor" not in result.reason
+
+
+@functools.cache
+def wedge(a=0.1):
+    """Return a point between two jaws that close and stand at angles ±a, with friction along them."""
+    b = ModelBuilder("wedge")
+    (x, vx), (y, vy) = b.coordinate("x"), b.coordinate("y")
+    b.kinetic((vx**2 + vy**2) / 2)
+    mu = b.parameter("mu", 0.5)
+    for name, side in (("left", 1), ("right", -1)):
+        along = -side * math.sin(a) * x + math.cos(a) * y
+        b.gap(name, side * math.cos(a) * x + math.sin(a) * y - b.time, slip=along, friction=mu)
+    return b.build()
+
+
+def test_jaws_squeeze_a_point_out_unless_friction_holds_it():
+    # Friction up to μ = tan a lets the point go, at the speed at which both gaps stay closed.
+    result = simulate(wedge(), Impact(), until=1e-6, parameters={"mu": 0.05})
+    assert result["y_dot"][1] == pytest.approx(1 / math.sin(0.1), rel=1e-12)
+    result = simulate(wedge(), Impact(), until=1e-6, parameters={"mu": 0.2})
+    assert not result.ok
+    assert "contacts left, right have no solution: friction at left, right jams them; lower it" in result.reason
+
+
+def test_impulses_that_exist_without_friction_and_are_not_found_are_not_blamed_on_it():
+    reason = why_unsolved(np.eye(2), np.array([-1.0, 1.0]), ["a", "b"], [False, False])
+    assert reason == "contacts a, b were not found, though there are some; check the scales of masses and lengths"
 
 
 def test_a_rigid_contact_with_three_slips_is_refused():
