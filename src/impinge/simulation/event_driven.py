@@ -6,6 +6,7 @@ from impinge.compile import Struct
 from impinge.simulation import dynamics, engine, instant, record
 from impinge.simulation.plant import JAMMED, TIME, Workspace
 from impinge.simulation.system import System
+from impinge.simulation.unsolved import why_unsolved
 
 
 class EventDriven:
@@ -31,8 +32,10 @@ class EventDriven:
                 "faster than its force parts it, and it can neither slide nor lift; lower its friction"
             )
         if status == instant.UNSOLVED:
-            pushing = [name for name, flag in zip(self.model.contacts, self.w.impact.active, strict=True) if flag]
-            return f"at t = {t:g} s no impulses solve the impact of contacts {', '.join(pushing)}: check their friction"
+            pushing = [gap for gap, flag in zip(self.model.gaps, self.w.impact.active, strict=True) if flag]
+            n, impact = len(pushing), self.w.impact
+            names, rubs = [gap.name for gap in pushing], [bool(gap.slips) for gap in pushing]
+            return f"at t = {t:g} s the impulses of {why_unsolved(impact.W[:n, :n], impact.all.rate[:n], names, rubs)}"
         changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
         return {
             instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "

@@ -13,13 +13,14 @@ their impulses would close.
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from impinge.compile import ask, entry, jit
 from impinge.contact.lcp.cone import contact_impulses
+from impinge.contact.lcp.lemke import SOLVED
+from impinge.contact.restitution import MISS, energy_given, impulses_with_restitution
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
 from impinge.simulation.plant import RATE, assign
 from impinge.simulation.stepper import Stepper, StepWorkspace, delassus_at, kick, rates
@@ -99,25 +100,37 @@ def _reduce(plant: Any, k: Any, size: int) -> None:
 
 
 @entry
-def cone_impulses(stepper: Stepper, k: StepWorkspace, count: int, elastic: int) -> int:
-    """Do the work of `_solve`; called by address so that its callers do not each contain it."""
-    plant, w = stepper.plant, k.w
+def cone_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
+    """Find the impulses of the problem's contacts; called by address so that its callers do not each contain it."""
+    plant, problem = stepper.plant, k.problem
+    bounces = False
     for a in range(count + k.slips[count]):
-        k.rate[a] = k.free[k.rows[a]]
+        problem.rate[a] = problem.missing[a] = k.free[k.rows[a]]
     for a in range(count):
         c = k.contacts[a]
-        least = k.least[plant.nh + c]
-        if elastic:
-            least = max(least, _rebound(plant, w, k, c))
-        k.rate[a] -= least
-    solution = k.solution if elastic else k.plain
-    return contact_impulses(k.W, k.rate, k.mu[:count], k.slips, stepper.facets, solution, k.cone)
+        problem.least[a] = k.least[plant.nh + c]
+        problem.missing[a] -= problem.least[a]
+        problem.leave[a] = max(problem.least[a], _rebound(plant, k.w, k, c))
+        bounces |= problem.leave[a] > problem.least[a]
+    if not bounces:
+        solved = contact_impulses(k.W, problem.missing, k.mu[:count], k.slips, stepper.facets, k.solution, problem.cone)
+        if solved == SOLVED:
+            return SOLVED
+    return ask(stepper.rebound, (stepper, k, count))
 
 
-@jit
-def _solve(stepper: Any, k: Any, count: int, elastic: bool) -> int:
-    """Solve the problem with restitution, into ``k.solution``, or without, into ``k.plain``; return the status."""
-    return ask(stepper.cone, (stepper, k, count, np.int64(elastic)))
+@entry
+def rebound_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
+    """Find impulses with restitution, or in a second way, of the problem that `cone_impulses` has posed."""
+    plant, w, problem = stepper.plant, k.w, k.problem
+    m, first = plant.nh + plant.nc + plant.ns, delassus_at(plant)
+    for a in range(count + k.slips[count]):
+        problem.unit[a] = w.out[first + k.rows[a] * (m + 1)]
+    status = impulses_with_restitution(k.W, k.mu[:count], k.slips, stepper.facets, k.solution, problem, MISS)
+    if status == SOLVED:
+        given, _, _ = energy_given(k.W, count, k.slips, -1, k.solution, problem)
+        w.impact.created[0] = max(w.impact.created[0], given)
+    return status
 
 
 @jit
@@ -133,52 +146,6 @@ def _rebound(plant: Any, w: Any, k: Any, c: int) -> float:
     i, now = plant.nh + c, w.rows_start[RATE, plant.nh + c]
     speed = min(-plant.gains[c, 0] * max(k.free[i], now), k.free[i] - 2.0 * now)
     return speed if k.free[i] < k.least[i] and 2.0 * speed > max(0.0, now - k.free[i]) else -np.inf
-
-
-@jit
-def _gain(k: Any, size: int, p: Any, q: Any) -> float:
-    """Return pᵀ(rate⁻ + W q / 2): for p = q, what impulses add to the energy that surfaces at rest would see."""
-    total = 0.0
-    for a in range(size):
-        pushed = 0.0
-        for b in range(size):
-            pushed += k.W[a, b] * q[b]
-        total += p[a] * (k.free[k.rows[a]] + 0.5 * pushed)
-    return total
-
-
-@jit
-def _restrain(stepper: Any, k: Any, count: int, size: int) -> int:
-    """Take restitution back as far as it would add energy.
-
-    Between the impulses without restitution, which take energy, and those with it, all are admissible (the cone and
-    the bounds are convex) and the energy is a convex parabola: the point where it neither grows nor falls is found.
-    """
-    full = _gain(k, size, k.solution, k.solution)
-    if not full > 0.0:
-        return 0
-    status = _solve(stepper, k, count, False)
-    if status != 0:
-        return status
-    none = _gain(k, size, k.plain, k.plain)
-    start = min(none, 0.0)
-    for a in range(size):
-        k.solution[a] -= k.plain[a]
-    curve = 0.0
-    for a in range(size):
-        for b in range(size):
-            curve += 0.5 * k.solution[a] * k.W[a, b] * k.solution[b]
-    slope = full - none - curve
-    root = sqrt(max(0.0, slope * slope - 4.0 * curve * start))
-    share = 0.0
-    if slope > 0.0:
-        share = -2.0 * start / (slope + root)
-    elif curve > 0.0:
-        share = (root - slope) / (2.0 * curve)
-    share = min(1.0, max(0.0, share))
-    for a in range(size):
-        k.solution[a] = k.plain[a] + share * k.solution[a]
-    return 0
 
 
 @jit
@@ -215,7 +182,6 @@ def step_impulses(stepper: Stepper, k: StepWorkspace) -> int:
     plant, nh = stepper.plant, stepper.plant.nh
     _hold_constraints(plant, k)
     assign(k.after, k.free)
-    bounces = False
     for attempt in range(plant.nc + 1):
         grown = attempt == 0
         for c in range(plant.nc):
@@ -225,20 +191,14 @@ def step_impulses(stepper: Stepper, k: StepWorkspace) -> int:
                 if missing > _ROUNDING * (abs(k.free[i]) + abs(k.least[i])) * min(attempt, 1):
                     k.member[c] = 1
                     grown = True
-                    bounces |= plant.gains[c, 0] > 0.0
         if not grown:
             return 0
         count = _collect(plant, k)
         size = count + k.slips[count]
         if count > 0:
             _reduce(plant, k, size)
-            status = _solve(stepper, k, count, True)
-            if bounces and status == 0:
-                status = _restrain(stepper, k, count, size)
-            elif bounces:  # what closes from two sides cannot leave both
-                status = _solve(stepper, k, count, False)
-                assign(k.solution, k.plain)
-            if status != 0:
+            status = ask(stepper.cone, (stepper, k, count))
+            if status != SOLVED:
                 return status
         _apply(plant, k, size)
     return 0

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
@@ -75,6 +74,7 @@ class Plant(NamedTuple):
     bristled: Integers  # whether it may slide and sticks compliantly
     normal: Integers  # for each row, that of the gap of its contact
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
+    propagates: Integers  # whether its impacts are passed on one after another
     mu: Vector  # coefficients of friction, infinite where it never slides
     stabilization: Vector
     tableau: Tableau
@@ -289,11 +289,6 @@ def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
         return _tables(model.gaps, len(model.constraints), tuple(laws))
 
 
-def _addresses(laws: tuple[ContactLaw, ...], what: str) -> NDArray[np.int64]:
-    """Return where a function of each law is, 0 for laws that are not event-driven."""
-    return np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
-
-
 def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
     for law in laws:
         check_gains(law)
@@ -312,11 +307,15 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
     for c, mode in enumerate(sliding):
         closed[c, mode] = closed[c, mode] if mode < 0 else 1
     tables = {
-        **{what: _addresses(laws, what) for what in ("prescribe", "slope", "guard", "decide")},
+        **{  # where each function of each law is, 0 for laws that are not event-driven
+            what: np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
+            for what in ("prescribe", "slope", "guard", "decide")
+        },
         "gains": gains,
         "closed": closed,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
         "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
+        "propagates": np.array([getattr(law, "order", "") == "propagating" for law in laws], dtype=np.int64),
         "slips": np.cumsum([0, *counts], dtype=np.int64),
         "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
         "passed": np.array(passed, dtype=np.int64),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import Struct
+from impinge.compile import Struct, pack_once
 from impinge.simulation.plant import Plant, Workspace, workspace
 
 _free: dict[tuple[int, ...], list[Room]] = {}
@@ -19,7 +19,7 @@ class Room:
 
     def __init__(self, w: Workspace) -> None:
         self._memory = np.zeros(_size(w), dtype=np.int64)
-        self.w: Workspace = _placed(w, self._memory)
+        self.w: Workspace = pack_once(_placed(w, self._memory))  # a time stepper's workspace contains it
         self._start = self._memory.copy()
         self.packed = Struct(self.w)
 

@@ -170,6 +170,10 @@ def plant_of(
         raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
     prepare((right_hand_side, find_press, *law_code(laws)))
     tables = contact_tables(model, laws)
+    for gap, restitution in zip(model.gaps, tables["restitution"], strict=True):
+        if restitution >= 0 and len(gap.slips) > 2:
+            got = f"{len(gap.slips)} of contact '{gap.name}'"
+            raise InputError(who, "one or two slips of a rigid contact", got, "A surface has two directions at most.")
     return Plant(
         evaluate=right_hand_side.address,
         find_press=find_press.address,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Integers, Matrix, Vector, call, jit
-from impinge.contact.lcp.cone import ConeWorkspace, cone_workspace
+from impinge.contact.restitution import RestitutionWorkspace, restitution_workspace
 from impinge.simulation.plant import EVALUATIONS, Plant, Workspace
 
 SEMI_IMPLICIT, EXPLICIT, IMPLICIT = 0, 1, 2
@@ -18,8 +18,9 @@ class Stepper(NamedTuple):
 
     plant: Plant
     kernel: int  # address of the model's `stepping`
-    impulses: int  # addresses of `impulses.step_impulses` and `impulses.cone_impulses`
+    impulses: int  # addresses of `impulses.step_impulses`, `cone_impulses` and `rebound_impulses`
     cone: int
+    rebound: int
     step: float
     scheme: int
     facets: int
@@ -29,7 +30,7 @@ class StepWorkspace(NamedTuple):
     """Arrays that a time stepper writes to, beside those of every run (m rows: nh constraints, nc gaps, ns slips)."""
 
     w: Workspace
-    cone: ConeWorkspace
+    problem: RestitutionWorkspace
     velocity: Vector  # v⁻: after the smooth forces and what the constraints take of them, nv
     next: Vector  # v⁺, nv
     guess: Vector  # state at the end of the step, as the implicit scheme has it so far, 2 nv
@@ -45,9 +46,7 @@ class StepWorkspace(NamedTuple):
     slips: Integers  # as the plant's, for the contacts of the problem, nc + 1
     mu: Vector  # nc
     W: Matrix  # Delassus matrix of the problem, the constraints eliminated, nc + ns
-    rate: Vector  # nc + ns
     solution: Vector  # nc + ns
-    plain: Vector  # the solution without restitution, nc + ns
     Y: Matrix  # L⁻¹ W between constraints and unknowns, nh × (nc + ns)
     power: Vector  # at the start of the step, 3
 
@@ -58,7 +57,7 @@ def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
     m = plant.nh + contacts
     return StepWorkspace(
         w=w,
-        cone=cone_workspace(contacts, plant.nc, facets),
+        problem=restitution_workspace(contacts, plant.nc, facets),
         velocity=np.zeros(plant.nv),
         next=np.zeros(plant.nv),
         guess=np.zeros(2 * plant.nv),
@@ -74,9 +73,7 @@ def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
         slips=np.zeros(plant.nc + 1, dtype=np.int64),
         mu=np.zeros(plant.nc),
         W=np.zeros((contacts, contacts)),
-        rate=np.zeros(contacts),
         solution=np.zeros(contacts),
-        plain=np.zeros(contacts),
         Y=np.zeros((plant.nh, contacts)),
         power=np.zeros(3),
     )

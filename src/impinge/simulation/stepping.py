@@ -14,10 +14,11 @@ from impinge.errors import InputError
 from impinge.model import Model
 from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
-from impinge.simulation.impulses import cone_impulses, step_impulses
+from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
 from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
 from impinge.simulation.stepper import Stepper, step_workspace
 from impinge.simulation.tableau import CLASSICAL
+from impinge.simulation.unsolved import why_unsolved
 
 _SHARED = ("step", "scheme", "facets")
 
@@ -93,7 +94,7 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses)
+    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses)
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)
@@ -106,6 +107,7 @@ class TimeStepping:
             kernel=model.stepping.address,
             impulses=step_impulses.address,
             cone=cone_impulses.address,
+            rebound=rebound_impulses.address,
             step=float(law.step),
             scheme=SCHEMES.index(law.scheme),
             facets=law.facets,
@@ -120,10 +122,13 @@ class TimeStepping:
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
         t = float(self._w.time[TIME])
-        involved = [name for name, flag in zip(self._model.contacts, self._work.member, strict=True) if flag > 0]
+        gaps = [gap for gap, flag in zip(self._model.gaps, self._work.member, strict=True) if flag > 0]
+        involved = [gap.name for gap in gaps]
+        if status == instant.UNSOLVED:
+            n, rubs = len(gaps), [bool(gap.slips) for gap in gaps]
+            why = why_unsolved(self._work.W[:n, :n], self._work.problem.missing[:n], involved, rubs)
+            return f"at t = {t:g} s the impulses of {why}, or make the step shorter"
         return {
-            instant.UNSOLVED: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} have no solution: "
-            "friction jams them, or they contradict each other; lower the friction, or make the step shorter",
             timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found: "
             "make the step shorter, or check the model near this state",
             timestep.UNSETTLED: f"at t = {t:g} s the implicit step does not settle: make it shorter",

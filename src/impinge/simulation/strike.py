@@ -11,6 +11,7 @@ from typing import Any
 from impinge.compile import ask, entry, jit
 from impinge.contact.impact import impact_impulses
 from impinge.contact.law import SLOW, TOUCHING
+from impinge.contact.propagation import propagating_impulses
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.guards import resolution
 from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Workspace, impulses, works
@@ -70,6 +71,15 @@ def _restitutions(plant: Any, w: Any) -> None:
         impact.since[c], impact.lasted[c, 0], impact.lasted[c, 1] = t, lasted, before
 
 
+@jit
+def _impulses(plant: Any, w: Any, W: Any, before: Any, impulse: Any) -> int:
+    """Find the impulses: one after another if any contact that takes part asks for that, else all at once."""
+    for c in range(plant.nc):
+        if w.impact.active[c] != 0 and plant.propagates[c] != 0:
+            return propagating_impulses(W, before, plant.nh, plant.slips, plant.mu, w.impact.bounce, impulse, w.impact)
+    return impact_impulses(W, before, plant.nh, plant.slips, plant.mu, w.impact.bounce, impulse, w.impact)
+
+
 @entry
 def strike(plant: Plant, w: Workspace) -> int:
     """Let rigid contacts push that close at the current state, whose rows are known; return 0 if that was possible.
@@ -88,10 +98,10 @@ def strike(plant: Plant, w: Workspace) -> int:
     rate, partial, response = nv + m, nv + 3 * m, nv + 4 * m + 3
     W, impulse = w.out[response + nv * m :], w.attempt
     before = w.out[rate : rate + m]
-    status = impact_impulses(W, before, nh, plant.slips, plant.mu, w.impact.bounce, impulse, w.impact)
+    status = _impulses(plant, w, W, before, impulse)
     if status != 0:
         return status
-    first, work = impulses(plant), works(plant)
+    first, work, given = impulses(plant), works(plant), 0.0
     for i in range(m):
         if impulse[i] == 0.0:
             continue
@@ -100,11 +110,13 @@ def strike(plant: Plant, w: Workspace) -> int:
             after += W[i * m + j] * impulse[j]
         for k in range(nv):
             w.y[nq + k] += w.out[response + i * nv + k] * impulse[i]
+        given += impulse[i] * 0.5 * (before[i] + after)
         w.y[work + (3 if i < nh else 4)] += impulse[i] * (0.5 * (before[i] + after) - w.out[partial + i])
         if nh <= i < nh + plant.nc + plant.nt:
             w.y[first + i - nh] += impulse[i]
         if nh <= i < nh + plant.nc:
             w.struck[i - nh] = 1
+    w.impact.created[0] = max(w.impact.created[0], given)
     for c in range(plant.nc):
         if w.impact.active[c] != 0 and plant.closed[c, w.mode[c]] != 0:
             _part(plant, w, c, W, before, impulse)
@@ -113,10 +125,10 @@ def strike(plant: Plant, w: Workspace) -> int:
 
 @jit
 def _part(plant: Any, w: Any, c: int, W: Any, before: Any, impulse: Any) -> None:
-    """Open a contact that rested until others struck and parted it: its force must not brake it."""
+    """Open a contact that rested until an impact parted it: its force must not brake it."""
     i, m = plant.nh + c, before.size
     rate = before[i]
     for j in range(m):
         rate += W[i * m + j] * impulse[j]
-    if rate > _DEAD and impulse[i] == 0.0:
+    if rate > max(_DEAD, abs(before[i])):  # not only by as much as it drifted
         w.mode[c] = ask(plant.decide[c], (plant.closing[c], w.rows[VALUE, i], rate, -1.0, plant.gains[c], 1))

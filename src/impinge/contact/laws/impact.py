@@ -1,8 +1,9 @@
 """Rigid contact: velocities jump when it closes, and while it is closed its gap does not change.
 
 Newton's restitution: γ̇⁺ = −e γ̇⁻. All contacts that touch at that instant take part in one problem, see
-`contact.impact`. Bounces whose intervals shrink geometrically end at the limit of their times, in Contact. There the
-force is what keeps the gap as it is, and the contact opens when that would pull.
+`contact.impact`, or follow one another, see `contact.propagation`. Bounces whose intervals shrink geometrically end at
+the limit of their times, in Contact. There the force is what keeps the gap as it is, and the contact opens when that
+would pull.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from impinge.contact.law import (
     TOUCHING,
     watching,
 )
-from impinge.errors import InputError, as_number, show
+from impinge.errors import InputError, as_number, show, unknown_name
 
 FREE, CONTACT = 0, 1
+ORDERS = ("simultaneous", "propagating")
 
 # Once it is closed, a gap or slip that drifts off returns as ẍ + 40 ẋ + 400 x = 0. What is smaller than this (m, m/s)
 # is left as it is: it is rounding, and to correct it would never end.
@@ -76,8 +78,20 @@ def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: 
 class Impact:
     """Rigid contact with Newton's restitution.
 
+    Each contact that approaches leaves at e times its speed, if there is energy for that: an impact never gives
+    any, and restitution is taken back as far as that takes, or as far as contacts cannot have it together.
+
+    At once, Newton's law asks nothing of a contact that touches already and does not approach, but that it does not
+    close: of three equal balls that touch, the first of which arrives at speed 1 with e = 1, the first pair parts at 1
+    and the second pair stays together, (−1/3, 2/3, 2/3). One after another, the last ball takes all, (0, 0, 1).
+
     Args:
         restitution: e, from 0 (no rebound) to 1 (no loss).
+        order: of the contacts that touch in an impact. ``"simultaneous"``: Newton's law holds for all of them at once.
+            ``"propagating"``: they are struck one after another, the one that approaches fastest first (among
+            equals the first declared), each alone with its own restitution, friction and bound of energy, until none
+            approaches. After 100 impacts for each contact, or if what is left is rounding, the rest is one
+            impact of all with e = 0. If contacts differ in it, an impact propagates if any that takes part asks for it.
 
     Example:
         >>> Impact(restitution=0.5).rebound
@@ -85,6 +99,7 @@ class Impact:
     """
 
     restitution: float = 0.0
+    order: str = "simultaneous"
 
     name: ClassVar[str] = "impact"
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
@@ -102,6 +117,8 @@ class Impact:
                 show(self.restitution),
                 "0 is a landing without rebound, 1 a bounce without loss.",
             )
+        if self.order not in ORDERS:
+            raise unknown_name("law 'impact'", "order", str(self.order), ORDERS)
 
     @property
     def gains(self) -> tuple[float, ...]:

@@ -1,4 +1,6 @@
-"""The basis of the last problem, tried on the next: from one time step to another it seldom changes.
+"""The basis of a problem: what its solution is refined with, and the first that is tried on the next problem.
+
+From one time step to another it seldom changes.
 
 With the unknowns S of that basis, A_SS z_S = −b_S and all other z zero. It counts only if it is a solution: z ≥ 0,
 A z + b ≥ 0, and zero on S, each up to the rounding of its terms.
@@ -12,6 +14,8 @@ from impinge.compile import jit
 
 # What may be missed, against the size of the terms of a sum; of unknowns, against the largest.
 _ROUNDING = 1e-13
+# A miss this small is not worth a correction.
+_PRECISE = 1e-15
 # A pivot this small against the largest entry of its row at the start is none.
 _SINGULAR = 1e-10
 
@@ -95,3 +99,34 @@ def same_basis(A: Any, b: Any, n: int, z: Any, work: Any) -> bool:
                 z[S[k]] = 0.0
             return False
     return True
+
+
+@jit
+def _miss(A: Any, b: Any, n: int, z: Any, work: Any) -> float:
+    """Write w = A z + b to ``work.r``; return the most that it misses of its terms: zero on the basis, else w ≥ 0."""
+    S, count, worst = work.kept[2:], work.kept[1], 0.0
+    for i in range(n):
+        total, size = b[i], abs(b[i])
+        for j in range(count):
+            term = A[i, S[j]] * z[S[j]]
+            total += term
+            size += abs(term)
+        work.r[i] = total
+        if total < 0.0 or work.place[n + i] < 0:
+            worst = max(worst, abs(total) / size)
+    return worst
+
+
+@jit
+def refine(A: Any, b: Any, n: int, z: Any, work: Any) -> None:
+    """Correct a solution by what it misses on the basis just kept, unless that is singular or it gets no better."""
+    S, count = work.kept[2:], work.kept[1]
+    before = _miss(A, b, n, z, work)
+    if before <= _PRECISE or not _eliminate(A, work.r, count, work):
+        return
+    for k in range(count):
+        work.row[k] = z[S[k]]
+        z[S[k]] = max(0.0, z[S[k]] + work.x[k])
+    if not _miss(A, b, n, z, work) < before:
+        for k in range(count):
+            z[S[k]] = work.row[k]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Integers, Matrix, Vector, jit
-from impinge.contact.lcp.again import keep_basis, same_basis
+from impinge.contact.lcp.again import keep_basis, refine, same_basis
 from impinge.contact.lcp.lemke import SOLVED, LemkeWorkspace, lemke, lemke_workspace
 
 
@@ -31,6 +31,10 @@ class ConeWorkspace(NamedTuple):
     D: Matrix  # directions: one row per friction unknown, its weights of the contact's first and second slip
     owner: Integers  # contact of each friction unknown
     speed: Integers  # contacts with friction, in the order of their sliding speeds
+    diagonal: Vector  # of W, while `proximal` changes it
+    shifted: Vector  # the free rates that it solves with
+    last: Vector  # its impulses, one step after another
+    next: Vector
     lemke: LemkeWorkspace
 
 
@@ -51,6 +55,10 @@ def cone_workspace(m: int, nc: int, facets: int) -> ConeWorkspace:
         D=np.zeros((directions, 2)),
         owner=np.zeros(directions, dtype=np.int64),
         speed=np.zeros(nc, dtype=np.int64),
+        diagonal=np.zeros(m),
+        shifted=np.zeros(m),
+        last=np.zeros(m),
+        next=np.zeros(m),
         lemke=lemke_workspace(size),
     )
 
@@ -152,6 +160,7 @@ def contact_impulses(W: Any, rate: Any, mu: Any, slips: Any, facets: int, impuls
         status = lemke(work.A, work.b, n, work.z, work.lemke)
         if status == SOLVED and work.lemke.pivots[0] > 0:
             keep_basis(n, work.lemke)
+            refine(work.A, work.b, n, work.z, work.lemke)
     for c in range(nc):
         impulse[c] = work.z[c]
     for s in range(slips[nc]):
