@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impinge.compile import Struct
 from impinge.simulation import dynamics, engine, instant, record
-from impinge.simulation.plant import JAMMED, TIME, Workspace
+from impinge.simulation.plant import FORCE, JAMMED, TIME, Workspace
 from impinge.simulation.system import System
 from impinge.simulation.unsolved import why_unsolved
 
@@ -36,6 +36,14 @@ class EventDriven:
             n, impact = len(pushing), self.w.impact
             names, rubs = [gap.name for gap in pushing], [bool(gap.slips) for gap in pushing]
             return f"at t = {t:g} s the impulses of {why_unsolved(impact.W[:n, :n], impact.all.rate[:n], names, rubs)}"
+        if status == instant.CROWDED:
+            forces = self.w.rows_start[FORCE, len(self.model.constraints) :]
+            closed = [name for name, force in zip(self.model.contacts, forces, strict=False) if force != 0.0]
+            more = f" while contacts {', '.join(closed)} are closed" if closed else ""
+            return (
+                f"at t = {t:g} s the run takes more steps than its budget{more}: the motion is too fast or too stiff "
+                "there; soften the contacts, loosen the tolerances, or raise the method's budget"
+            )
         changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
         return {
             instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "

@@ -17,8 +17,10 @@ from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_ga
 from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution
 from impinge.simulation.locate import find_event
 from impinge.simulation.plant import (
+    AGAIN,
     ERROR,
     JAMMED,
+    LEAPS,
     LEAST_ERROR,
     LEFT_TIME,
     ROW_TIME,
@@ -34,7 +36,8 @@ from impinge.simulation.plant import (
     assign_rows,
     swap,
 )
-from impinge.simulation.record import add_events, add_row, add_samples, note_extremes
+from impinge.simulation.record import STEPS as STEP_LOG
+from impinge.simulation.record import add_even_row, add_even_samples, add_events, add_row, add_samples, note_extremes
 from impinge.simulation.roots import NONE
 from impinge.simulation.settle import contradicted, driven
 from impinge.simulation.slide import steer
@@ -51,7 +54,7 @@ _TURNS, _STRAIGHT = 60, 1e-9
 _STILLED = 3
 
 # What a run comes back with.
-DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED = 0, 1, 2, 3, 4, 5, 6, 7
+DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED, CROWDED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
 @jit
@@ -91,7 +94,12 @@ def decide_modes(plant: Any, w: Any) -> bool:
             continue
         w.counts[JAMMED] = 0
         evaluate_and_press(plant, w, t, w.y, w.K[0])
-    return not settled and plant.settle != 0 and _settle(plant, w, t) and w.counts[JAMMED] == 0
+    if settled or plant.settle == 0 or not _settle(plant, w, t) or w.counts[JAMMED] != 0:
+        return False
+    for c in range(plant.nc):
+        if contacts.decide(plant, w, w.rows, c, 0) != w.mode[c]:
+            return False
+    return True
 
 
 @jit
@@ -226,6 +234,13 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
         _resume(plant, w)
         return DONE
     _restart(plant, w, longest)
+    _add_both(plant, w, log, t)
+    return DONE
+
+
+@jit
+def _add_both(plant: Any, w: Any, log: Any, t: float) -> None:
+    """Record both sides of an instant, and its events."""
     swap(w.u, w.held)
     swap(w.direction, w.left_direction)
     add_row(plant, w, log, t, w.left_y, w.left_mode)
@@ -233,13 +248,13 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
     swap(w.u, w.held)
     add_row(plant, w, log, t, w.y, w.mode)
     add_events(plant, w, log, t)
-    return DONE
 
 
 @jit
 def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, longest: float) -> int:
     """Carry out the events of one instant of the step just computed."""
     t = w.time[TIME]
+    assign(w.held, w.u)
     left_time = t + low * h
     contacts.remember(w)
     evaluate_inside(plant, w, t, h, low, w.left_y)
@@ -271,22 +286,66 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
     if _any_changed(plant, w):
-        swap(w.direction, w.left_direction)
-        add_row(plant, w, log, left_time, w.left_y, w.left_mode)
-        swap(w.direction, w.left_direction)
-        add_row(plant, w, log, left_time, w.y, w.mode)
+        _add_both(plant, w, log, left_time)
         w.time[ROW_TIME] = w.time[TIME]
-        add_events(plant, w, log, left_time)
     return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
+
+
+@jit
+def leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
+    """Go on by a step in which all contacts are decided together; tell whether that was possible.
+
+    Where contacts still do not agree on their modes behind it, ``w.counts[AGAIN]`` is 1: another such step must follow.
+    """
+    t = w.time[TIME]
+    if w.counts[AGAIN] == 0:
+        add_row(plant, w, log, t, w.y, w.mode)
+    else:
+        add_even_row(plant, w, log, t, w.y)
+    contacts.remember(w)
+    if ask(plant.leap, (plant, w, length)) != 0:
+        return False
+    add_even_row(plant, w, log, t, w.y)
+    add_events(plant, w, log, t)
+    add_even_samples(plant, w, log, t, length)
+    step = log.steps[log.used[STEP_LOG]]
+    step[0], step[1] = t, length
+    log.used[STEP_LOG] += 1
+    w.counts[STALLED] = 0
+    w.counts[LEAPS] += 1
+    w.time[TIME], w.time[LEFT_TIME] = t + length, t
+    assign(w.y, w.trial)
+    contacts.remember(w)
+    for c in range(plant.nc):
+        w.fired[c] = 0
+    w.counts[AGAIN] = 0 if decide_modes(plant, w) else 1
+    if w.counts[AGAIN] != 0:
+        _return_modes(plant, w)
+        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    elif _any_changed(plant, w):
+        swap(w.mode, w.left_mode)
+        add_even_row(plant, w, log, w.time[TIME], w.y)
+        swap(w.mode, w.left_mode)
+        add_row(plant, w, log, w.time[TIME], w.y, w.mode)
+        add_events(plant, w, log, w.time[TIME])
+        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    _restart(plant, w, length)
+    return True
+
+
+@jit
+def _return_modes(plant: Any, w: Any) -> None:
+    """Return to the modes and directions on the left side of an instant."""
+    for c in range(plant.nc):
+        w.mode[c] = w.left_mode[c]
+    assign(w.direction, w.left_direction)
 
 
 @jit
 def _go_back(plant: Any, w: Any, t: float) -> None:
     """Return to the left side of an instant that has no right side: a run ends there."""
     assign(w.y, w.left_y)
-    for c in range(plant.nc):
-        w.mode[c] = w.left_mode[c]
-    assign(w.direction, w.left_direction)
+    _return_modes(plant, w)
     w.time[TIME] = t
     evaluate(plant, w, t, w.y, w.K[0])
     assign_rows(w.rows_start, w.rows)

@@ -17,11 +17,14 @@ class Adaptive:
         rtol, atol: the error of one step may be ``atol + rtol·|x|`` in each coordinate, velocity and gap.
         max_step: longest step, s; a fiftieth of the run by default. Free flight is exact at any step, and a
             bump much narrower than a step's travel can slip between its stages: give a smaller one then.
+        budget: the most steps that may be tried within a twentieth of the longest step, by default a thousandth of
+            the run; a run that needs more ends and names the contacts.
     """
 
     rtol: float = 1e-8
     atol: float = 1e-10
     max_step: float | None = None
+    budget: int = 20_000
 
     tableau = DORMAND_PRINCE
     step = 0.0
@@ -51,6 +54,7 @@ class FixedStep:
     rtol = 1e-8
     atol = 1e-10
     max_step = None
+    budget = inf
 
     def __post_init__(self) -> None:
         if not 0 < as_number(self.step) < inf:

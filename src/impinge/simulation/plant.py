@@ -41,6 +41,7 @@ class Plant(NamedTuple):
     find_press: int
     settle: int  # what decides for all contacts at once, or 0 if none may slide
     stop_slips: int  # what keeps still what sticks
+    leap: int  # what steps over contacts that change without end, or 0
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
@@ -82,6 +83,7 @@ class Plant(NamedTuple):
     atol: float
     fixed_step: float
     max_step: float
+    budget: float  # most steps in each thousandth of the run
     sample: float
     every_step: bool
 
@@ -143,11 +145,12 @@ class Workspace(NamedTuple):
 
 
 # Indices into Workspace.time.
-TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL = 0, 1, 2, 3, 4, 5
+TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 3, 4, 5, 6, 7
+CROWD, LEAPS, AGAIN = 8, 9, 10
 
 
 class Log(NamedTuple):
@@ -233,8 +236,8 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0]),
-        counts=np.zeros(8, dtype=np.int64),
+        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf]),
+        counts=np.zeros(11, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),

@@ -21,6 +21,7 @@ from impinge.simulation.plant import (
     assign,
     impulses,
 )
+from impinge.simulation.step import dense_state
 
 ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 
@@ -75,6 +76,30 @@ def add_row(plant: Any, w: Any, log: Any, t: float, y: Any, mode: Any) -> None:
     write_row(plant, w, log.rows[log.used[ROWS]], t, y, mode)
     log.used[ROWS] += 1
     w.time[ROW_TIME] = t
+
+
+@jit
+def add_even_row(plant: Any, w: Any, log: Any, t: float, y: Any) -> None:
+    """Append a row of a step over contacts that change without end, with the rates and forces of all of it."""
+    evaluate(plant, w, t, y, w.scratch[1])
+    for i in range(plant.nh + plant.nc + plant.ns):
+        w.rows[RATE, i], w.rows[FORCE, i] = w.rows_end[RATE, i], w.rows_end[FORCE, i]
+    fill_row(plant, w, log.rows[log.used[ROWS]], t, y, w.mode, w.rows)
+    log.used[ROWS] += 1
+    w.time[ROW_TIME] = t
+
+
+@jit
+def add_even_samples(plant: Any, w: Any, log: Any, t: float, length: float) -> None:
+    """Record the samples that lie inside such a step."""
+    while plant.sample > 0.0:
+        sample = w.counts[SAMPLES] * plant.sample
+        if sample >= t + length - resolution(t):
+            return
+        if sample > t + resolution(t):
+            dense_state(plant, w, length, (sample - t) / length, w.scratch[0])
+            add_even_row(plant, w, log, sample, w.scratch[0])
+        w.counts[SAMPLES] += 1
 
 
 @jit

@@ -20,6 +20,7 @@ from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.event_driven import EventDriven
 from impinge.simulation.instant import DONE
+from impinge.simulation.leap import leap
 from impinge.simulation.method import Adaptive, FixedStep, Method
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
@@ -178,6 +179,7 @@ def plant_of(
         evaluate=right_hand_side.address,
         find_press=find_press.address,
         settle=settle.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
+        leap=leap.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
         stop_slips=stop_slips.address if any(gap.slides for gap in model.gaps) else 0,
         strike=strike.address if (tables["restitution"] >= 0).any() else 0,
         dynamics=model.dynamics.address,
@@ -196,6 +198,7 @@ def plant_of(
         atol=method.atol,
         fixed_step=float(method.step),
         max_step=until / _DEFAULT_STEPS if method.max_step is None else float(method.max_step),
+        budget=float(method.budget),
         sample=0.0,
         every_step=True,
     )

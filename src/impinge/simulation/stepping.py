@@ -69,6 +69,7 @@ def stepping_plant(
         find_press=0,
         settle=0,
         stop_slips=0,
+        leap=0,
         strike=0,
         dynamics=0,
         flight=0,
@@ -86,6 +87,7 @@ def stepping_plant(
         atol=1e-10,
         fixed_step=step,
         max_step=step,
+        budget=0.0,
         sample=sample,
         every_step=every_step,
     )

@@ -1,0 +1,197 @@
+"""A short step in which all contacts are decided together, for where they would change without end.
+
+Contacts that change each other without time passing, and feet that slide ever more slowly while their body settles,
+have no smooth motion between events that could be followed in reasonable steps. A step of finite length has a
+solution: with impulses p over the length τ,
+
+    v⁺ = v + τ a + M⁻¹Aᵀp        q⁺ = q + τ q̇(v⁺)
+    gaps     0 ≤ p ⊥ γ̇⁺ − (γ̇ + τ γ̈*) ≥ 0,  where γ̈* is what the contact's law asks for; an open gap may close, not pass
+    slips    Coulomb's cone
+
+It is of first order in τ. Velocities jump as the step begins and stay; modes follow from the impulses, forces are p/τ,
+and behind the step the run goes on from event to event.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import ask, entry, jit
+from impinge.contact import friction
+from impinge.contact.impact import impact_impulses
+from impinge.contact.law import ACCELERATION, NORMAL, NOTHING
+from impinge.simulation.contacts import sticks_rigidly
+from impinge.simulation.dynamics import evaluate
+from impinge.simulation.plant import (
+    FORCE,
+    RATE,
+    TIME,
+    VALUE,
+    WHOLE,
+    Plant,
+    Workspace,
+    impulses,
+    works,
+)
+
+# Friction that is used up to this share is used up.
+_ALL = 1.0 - 1e-9
+# What slides more slowly (m/s) than this may be stepped over where it takes too many steps.
+_SLOWLY = 1e-3
+
+
+@jit
+def _gives(plant: Any, w: Any, i: int) -> bool:
+    """Tell whether the force of a row is known, as those of compliant contacts are: it stays as it is over the step."""
+    return i >= plant.nh and w.prescribed[i] != ACCELERATION and not sticks_rigidly(plant, plant.normal[i] - plant.nh)
+
+
+@jit
+def slides_slowly(plant: Any, w: Any) -> bool:
+    """Tell whether a contact slides in a plane so slowly that its friction makes the motion stiff."""
+    for c in range(plant.nc):
+        first, last = plant.slips[c], plant.slips[c + 1]
+        if w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and last > first + 1:
+            if friction.length(w.rows_start[RATE, plant.nh + plant.nc :], first, last) < _SLOWLY:
+                return True
+    return False
+
+
+@jit
+def _least_rate(plant: Any, w: Any, c: int, length: float) -> float:
+    """Return the rate that a gap must have at the end of the step, m/s; without bound if it takes no part."""
+    i = plant.nh + c
+    gap, rate = w.rows[VALUE, i], w.rows[RATE, i]
+    if w.mode[c] == plant.passed[c]:
+        return -np.inf
+    kind = ask(plant.prescribe[c], (plant.closing[c], NORMAL, gap, rate, plant.gains[c], w.attempt))
+    if kind != ACCELERATION:
+        return -np.inf
+    if plant.closed[c, w.mode[c]] != 0 or gap <= 0.0:
+        return rate + length * w.attempt[0]
+    return -gap / length
+
+
+@jit
+def _pose(plant: Any, w: Any, length: float) -> None:
+    """Write what the rates of all rows lack at the end of the step to ``w.value``, and who takes part."""
+    nv, nh, nc, m = plant.nv, plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
+    drift, W = w.out[nv + 2 * m : nv + 3 * m], w.out[nv + 4 * m + 3 + nv * m :]
+    for i in range(m):
+        total = drift[i]
+        for j in range(nh, m):
+            if _gives(plant, w, j):
+                total += W[i * m + j] * w.rows[FORCE, j]
+        w.delassus[i] = w.rows[RATE, i] + length * total
+    for c in range(nc):
+        least = _least_rate(plant, w, c, length)
+        w.impact.active[c], w.impact.bounce[c] = least > -np.inf, 0.0
+        w.value[nh + c] = w.delassus[nh + c] - (least if w.impact.active[c] != 0 else 0.0)
+        for s in range(plant.slips[c], plant.slips[c + 1]):
+            w.value[nh + nc + s] = w.delassus[nh + nc + s]
+    for i in range(nh):
+        target = plant.stabilization[0] * w.rows[VALUE, i] + plant.stabilization[1] * w.rows[RATE, i]
+        w.value[i] = w.delassus[i] - w.rows[RATE, i] + length * target
+
+
+@jit
+def _move(plant: Any, w: Any, length: float) -> None:
+    """Write the state at the end of the step to ``w.trial`` for the impulses in ``w.attempt``."""
+    nq, nv, nh, nc, m = plant.nq, plant.nv, plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
+    response, W = nv + 4 * m + 3, w.out[nv + 4 * m + 3 + nv * m :]
+    first, work, dy = impulses(plant), works(plant), w.scratch[1]
+    for i in range(w.y.size):
+        w.trial[i] = w.y[i] + length * dy[i]
+    for k in range(nv):
+        w.trial[nq + k] = w.y[nq + k] + length * w.out[k]
+    for k in range(first, w.y.size):
+        if not work <= k < work + 3:
+            w.trial[k] = w.y[k]
+    for i in range(m):
+        p, after = w.attempt[i], w.rows[RATE, i] + length * w.out[nv + 2 * m + i]
+        if _gives(plant, w, i):
+            p += length * w.rows[FORCE, i]
+        w.attempt[i] = p
+        w.delassus[i] = after
+    for i in range(m):
+        p, after = w.attempt[i], w.delassus[i]
+        for j in range(m):
+            after += W[i * m + j] * w.attempt[j]
+        w.value[i] = after
+        for k in range(nv):
+            w.trial[nq + k] += w.out[response + i * nv + k] * p
+        mean = 0.5 * (w.rows[RATE, i] + after)
+        w.trial[work + (3 if i < nh else 4)] += p * (mean - w.out[nv + 3 * m + i])
+        if nh <= i < nh + nc + plant.nt:
+            w.trial[first + i - nh] += p
+        if plant.nr > 0 and i >= nh + nc:
+            w.trial[work - plant.nr + plant.normal[i] - nh] += p * mean
+    if plant.turn != 0:
+        for k in range(nq, nq + nv):
+            w.scratch[0, k] = w.trial[k]
+        for k in range(nq):
+            w.scratch[0, k] = w.y[k]
+        ask(plant.turn, (w.scratch[0], dy, nq))
+    else:
+        for k in range(nq):
+            dy[k] = w.trial[nq + k]
+    for k in range(nq):
+        w.trial[k] = w.y[k] + length * dy[k]
+
+
+@jit
+def _choose(plant: Any, w: Any, c: int) -> None:
+    """Set the mode of a contact from its impulses in ``w.attempt`` and the rates after them in ``w.value``."""
+    slips, i, first, last = plant.nh + plant.nc, plant.nh + c, plant.slips[c], plant.slips[c + 1]
+    if w.attempt[i] <= NOTHING:
+        if plant.closed[c, w.mode[c]] != 0:
+            state = (plant.closing[c], w.rows[VALUE, i], w.value[i], -1.0, plant.gains[c], 1)
+            w.mode[c] = ask(plant.decide[c], state)
+        return
+    w.mode[c] = plant.closing[c]
+    for s in range(first, last):
+        w.anchor[s] = w.rows[VALUE, slips + s]
+    if not sticks_rigidly(plant, c):
+        return
+    if friction.length(w.value[slips:], first, last) > friction.CREEP:
+        w.mode[c], w.begins[c] = plant.sliding[c], 0
+        friction.aim(w.value[slips:], w.direction, first, last, friction.CREEP)
+    elif friction.length(w.attempt[slips:], first, last) >= _ALL * plant.mu[c] * w.attempt[i]:
+        w.mode[c], w.begins[c] = plant.sliding[c], 1
+        friction.yields(w.attempt[slips:], w.direction, first, last)
+
+
+@entry
+def leap(plant: Plant, w: Workspace, length: float) -> int:
+    """Let velocities jump for a step of a length, and set the modes in it; return 0 if that was possible.
+
+    ``w.trial`` is then the state at its end, ``w.K`` describes the even motion to there, and ``w.rows_end`` has rates
+    and forces, which are the same all along.
+    """
+    m, nq, nv, first = plant.nh + plant.nc + plant.ns, plant.nq, plant.nv, impulses(plant)
+    w.counts[WHOLE] = 1
+    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+    w.counts[WHOLE] = 0
+    _pose(plant, w, length)
+    for i in range(m):
+        if not np.isfinite(w.value[i]):
+            return 1
+    W = w.out[nv + 4 * m + 3 + nv * m :]
+    status = impact_impulses(W, w.value[:m], plant.nh, plant.slips, plant.mu, w.impact.bounce, w.attempt, w.impact)
+    if status != 0:
+        return status
+    _move(plant, w, length)
+    for c in range(plant.nc):
+        if w.impact.active[c] != 0:
+            _choose(plant, w, c)
+    for i in range(m):
+        w.rows_end[RATE, i], w.rows_end[FORCE, i] = w.value[i], w.attempt[i] / length
+    for i in range(w.y.size):
+        if nq <= i < nq + nv or i >= first:
+            w.y[i] = w.trial[i]
+        rate = (w.trial[i] - w.y[i]) / length
+        for s in range(w.K.shape[0]):
+            w.K[s, i] = rate
+    return 0
