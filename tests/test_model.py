@@ -102,8 +102,8 @@ def everything():
     q, v = zip(*(b.coordinate(f"q{k}", start=0.1 * k) for k in range(3)), strict=True)
     m, c, k = b.parameter("m", 1.5), b.parameter("c", 0.2), b.parameter("k", 3.0)
     u, t = b.input("u"), b.time
-    b.kinetic(m * (1 + 0.3 * ca.sin(t)) * (v[0] ** 2 + (1.5 + ca.cos(q[0])) * v[1] ** 2) / 2)
-    b.kinetic((v[2] + q[0] * v[1]) ** 2 / 2 + 0.2 * v[2] * ca.cos(t) + 0.1 * q[1] * t)
+    b.kinetic(m * (1 + 0.3 * ca.sin(t)) * ((v[0] + 0.1 * t) ** 2 + (1.5 + ca.cos(q[0])) * v[1] ** 2) / 2)
+    b.kinetic((v[2] + q[0] * v[1] + 0.2 * q[1] * ca.cos(t)) ** 2 / 2)
     b.potential(k * (q[0] - ca.sin(2 * t)) ** 2 / 2 + ca.cos(q[1]) * q[2] ** 2)
     b.force(u * ca.cos(q[1]) + 0.3 * t, along=q[0] + q[1] ** 2)
     b.damping(c * (v[0] + v[1]), along=q[0] + q[1])

@@ -67,6 +67,7 @@ class Plant(NamedTuple):
     decide: Integers
     gains: Matrix
     closed: IntegerMatrix
+    modes: Integers  # how many modes a contact's law has
     closing: Integers
     slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
     extent: Integers  # the row of a contact's extent, or −1
@@ -315,6 +316,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         **{what: _addresses(laws, what) for what in ("prescribe", "slope", "guard", "decide")},
         "gains": gains,
         "closed": closed,
+        "modes": np.array([len(law.modes) for law in laws], dtype=np.int64),
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
         "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
         "slips": np.cumsum([0, *counts], dtype=np.int64),

@@ -11,7 +11,8 @@ from impinge.contact.coulomb.problem import Problem, Work, allocate
 from impinge.geometry.broad import Grid, grid_space
 from impinge.geometry.collide import Collisions, collisions
 from impinge.geometry.table import MOST_POINTS, POINT_SIZE
-from impinge.scene.world import PATH, Layout, World
+from impinge.scene.paths import PATH
+from impinge.scene.world import Layout, World
 
 
 class Rules(NamedTuple):
