@@ -79,7 +79,7 @@ def is_rotation(R: Any, tolerance: float) -> bool:
             size += R[r, i] * R[r, i]
             if not abs(R[r, i] - R[a, j] * R[b, k] + R[b, j] * R[a, k]) <= tolerance:
                 return False
-    return abs(size - 3.0) <= 3.0 * tolerance
+    return abs(size / 3.0 - 1.0) <= tolerance
 
 
 @jit

@@ -227,6 +227,8 @@ class ModelBuilder:
                     "an inertia that depends on them",
                     "Check the powers of the velocities in kinetic(...).",
                 )
+            q = np.array([x.value for x, _, _ in self._coordinates])
+            check_kinetic(self.name, s, self._kinetic, q, np.array([x.value for x, _ in self._parameters]))
             return left
         M, b = self._direct
         n = s.v.shape[0]
@@ -268,9 +270,6 @@ class ModelBuilder:
         rows = [(f"constraint '{x.name}'", h) for x, h in self._constraints]
         rows += [(f"gap '{gap.name}'", e) for gap, e in self._gaps] + self._slips
         check_held(self.name, s, rows)
-        if self._kinetic is not None:
-            q = np.array([x.value for x, _, _ in self._coordinates])
-            check_kinetic(self.name, s, self._kinetic, q, np.array([x.value for x, _ in self._parameters]))
 
     def _symbol(self, where: list[tuple[Quantity, Any]], kind: str, x: Quantity) -> Any:
         value = finite(f"{kind} '{x.name}' of model '{self.name}'", x.value)

@@ -15,6 +15,7 @@ from impinge.compile import Kernel, compile_kernel
 from impinge.errors import InputError, unknown_name
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
 from impinge.model.links import Link, linkage_expressions
+from impinge.model.stored import restored, stored
 
 # The kinds of work whose sum is the change of a model's energy.
 WORKS = ("applied", "damping", "time", "constraints", "contacts")
@@ -284,6 +285,9 @@ class Model:
                 raise unknown_name(f"model '{self.name}'", kind, name, names)
             values[names.index(name)] = finite(f"{kind} '{name}' of model '{self.name}'", value)
         return values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, stored(self)
 
     def __str__(self) -> str:
         kinds: list[tuple[str, Sequence[Quantity]]] = [

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.errors import InputError, show
-from impinge.scene.pose import is_rotation
+from impinge.scene.pose import off_rotation
 from impinge.scene.scene import Scene
 
 FloatArray = NDArray[np.float64]
@@ -19,8 +19,8 @@ def pose_fault(at: FloatArray, axes: FloatArray, velocity: FloatArray, spin: Flo
     for what, value in (("position", at), ("axes", axes), ("velocity", velocity), ("angular velocity", spin)):
         if not np.isfinite(value).all():
             return f"{what} {show(value.tolist())}"
-    if not is_rotation(axes, tolerance):
-        return f"{_TURNED_WRONG}, {show(axes.tolist())}"
+    if off_rotation(axes) > tolerance:
+        return f"{_TURNED_WRONG} (off by {off_rotation(axes):.2g}), {show(axes.tolist())}"
     return ""
 
 

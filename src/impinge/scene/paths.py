@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from impinge.compile import Kernel, compile_kernel
-from impinge.errors import ImpingeError, InputError
+from impinge.errors import ImpingeError, InputError, as_number, show
 from impinge.model import angular_velocity
-from impinge.scene.pose import vector
 from impinge.scene.scene import Scene
 
 # Numbers of a path: position, axes (column by column), velocity, angular velocity, and both their rates.
@@ -19,10 +20,12 @@ PATH = 24
 def _axes_of(who: str, turn: Any) -> Any:
     """Return the 3 × 3 expression of a rotation given as a matrix or as (axis, angle)."""
     if isinstance(turn, (tuple, list)) and len(turn) == 2:
-        axis = vector(f"axis in the {who}", turn[0])
-        length = float(ca.norm_2(axis))
-        if length == 0.0:
-            raise InputError(f"axis in the {who}", "a direction", "(0, 0, 0)", "Give e.g. (0, 0, 1), the axis z.")
+        numbers = [as_number(x) for x in turn[0]] if isinstance(turn[0], Sequence) else turn[0]
+        axis = np.array(numbers, dtype=float).ravel()
+        length = float(np.linalg.norm(axis)) if axis.size == 3 else 0.0
+        if not 0.0 < length < np.inf:
+            remedy = "Give e.g. (0, 0, 1), the axis z; for an axis that moves give a 3 × 3 matrix."
+            raise InputError(f"axis in the {who}", "a direction of three numbers", show(turn[0]), remedy)
         x, y, z = axis / length
         cross, angle = ca.DM([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]), ca.SX(turn[1])
         return ca.SX.eye(3) + ca.sin(angle) * ca.SX(cross) + (1 - ca.cos(angle)) * ca.SX(cross @ cross)

@@ -48,16 +48,16 @@ def quaternion(who: str, turn: Any) -> FloatArray:
             return np.concatenate([[np.cos(half)], np.sinc(half / np.pi) * given / 2])
         if given.shape == (4,) and abs(np.linalg.norm(given) - 1.0) < EXACT:
             return given / np.linalg.norm(given)
-        if given.shape == (3, 3) and is_rotation(given, EXACT):
+        if given.shape == (3, 3) and off_rotation(given) <= EXACT:
             return _from_matrix(given)
     remedy = "Give e.g. turn=(0, 0, 0.5): half a radian about z."
     raise InputError(who, "a rotation vector, a unit quaternion (w, x, y, z) or a rotation matrix", show(turn), remedy)
 
 
-def is_rotation(R: FloatArray, tolerance: float) -> bool:
-    """Tell whether a finite 3 × 3 matrix turns, as `geometry.rotation.is_rotation` does in machine code."""
+def off_rotation(R: FloatArray) -> float:
+    """Return how far a finite 3 × 3 matrix is from one that turns, as `geometry.rotation.is_rotation` measures it."""
     crossed = np.cross(np.roll(R, -1, axis=1), np.roll(R, -2, axis=1), axis=0)
-    return bool(np.abs(R - crossed).max() <= tolerance and abs((R * R).sum() - 3.0) <= 3.0 * tolerance)
+    return max(float(np.abs(R - crossed).max()), abs(float((R * R).sum()) / 3.0 - 1.0))
 
 
 def _from_matrix(R: FloatArray) -> FloatArray:

@@ -19,11 +19,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
-from impinge.contact.law import GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
+from impinge.contact.law import FUNCTIONS, GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap
 from impinge.simulation.roots import NODES, root_workspace
@@ -290,33 +289,31 @@ def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
         return _tables(model.gaps, len(model.constraints), tuple(laws))
 
 
-def _addresses(laws: tuple[ContactLaw, ...], what: str) -> NDArray[np.int64]:
-    """Return where a function of each law is, 0 for laws that are not event-driven."""
-    return np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
-
-
 def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
     for law in laws:
         check_gains(law)
     width = max((len(law.gains) for law in laws), default=1)
-    modes = max((len(law.modes) for law in laws), default=0) + 2
+    modes = np.array([len(law.modes) for law in laws], dtype=np.int64)
     counts = [len(gap.slips) for gap in gaps]
     gap_rows = constraints + len(gaps)
     rows = gap_rows + sum(counts)
     limited = {c: k for k, c in enumerate(c for c, gap in enumerate(gaps) if gap.limited)}
-    gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes), dtype=np.int64)
+    gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes.max(initial=0) + 2), dtype=np.int64)
     for i, law in enumerate(laws):
         gains[i, : len(law.gains)] = law.gains
         closed[i, : len(law.closed)] = law.closed
-    passed = [len(law.modes) if gap.limited else -1 for gap, law in zip(gaps, laws, strict=True)]
-    sliding = [len(law.modes) + gap.limited if gap.slides else -1 for gap, law in zip(gaps, laws, strict=True)]
+    passed = [n if gap.limited else -1 for gap, n in zip(gaps, modes, strict=True)]
+    sliding = [n + gap.limited if gap.slides else -1 for gap, n in zip(gaps, modes, strict=True)]
     for c, mode in enumerate(sliding):
         closed[c, mode] = closed[c, mode] if mode < 0 else 1
     tables = {
-        **{what: _addresses(laws, what) for what in ("prescribe", "slope", "guard", "decide")},
+        **{  # where a law's functions are, 0 if it is not event-driven
+            what: np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
+            for what in FUNCTIONS
+        },
         "gains": gains,
         "closed": closed,
-        "modes": np.array([len(law.modes) for law in laws], dtype=np.int64),
+        "modes": modes,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
         "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
         "slips": np.cumsum([0, *counts], dtype=np.int64),

@@ -114,7 +114,8 @@ def simulate(
     laws = laws_of(system, law, ContactLaw)
     stepped = stepping_law(system, law, laws) if isinstance(system, Model) else None
     if isinstance(system, SceneModel):
-        system.start(laws_of(system, law), q, v, u)
+        system.check_start(laws_of(system, law), q, v, u)
+        system.start(q, v, u)
     else:
         check_start(system, laws, 0.0, q, v, u, p)
     if stepped is not None and isinstance(system, Model):

@@ -118,16 +118,20 @@ class SceneModel:
             values[places[name]] = finite(f"{kind} '{name}' of {self.label}", value)
         return values
 
-    def start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
-        """Let tangents and grips begin where the run does; raise what is wrong with its start."""
-        p = self.parameter_vector({})
-        gaps = self.dynamics(q, v, 0.0, u, p)["g"][: len(self.gaps)]
+    def check_start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+        """Raise what is wrong with the start of a run: paths without a pose, and parts that are sunk in."""
+        gaps = self.dynamics(q, v, 0.0, u, self.parameter_vector({}))["g"][: len(self.gaps)]
         fault = self._fault(0.0, u)
         if fault:
             raise bad_pose(self.scene, *fault)
-        world, motion, grips, reference = self.layout.world, self.tables.motion, self.tables.grips, self.tables.features
-        radius = world.radius[np.stack([reference.ball_frame, reference.surface_frame])].min(axis=0)
+        frames = np.stack([self.tables.features.ball_frame, self.tables.features.surface_frame])
+        radius = self.layout.world.radius[frames].min(axis=0)
         check_gaps(f"start of {self.label}", self.gaps, laws, gaps, start_tolerance(radius), radius)
+
+    def start(self, q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+        """Let tangents and grips begin where the run does."""
+        self.dynamics(q, v, 0.0, u, self.parameter_vector({}))
+        world, motion, grips, reference = self.layout.world, self.tables.motion, self.tables.grips, self.tables.features
         for n, pair in zip(self.tables.normal, reference.reference, strict=True):
             axis = np.eye(3)[int(np.argmin(np.abs(n).round(6)))]
             pair[0], pair[1] = n, axis - (axis @ n) * n
