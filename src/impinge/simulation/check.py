@@ -155,10 +155,10 @@ def check_gaps(
     Under a compliant law, whose contacts rest at some depth, they may be below zero by ``deepest``, else by anything.
     """
     for c, (quantity, law, value) in enumerate(zip(gaps, laws, values, strict=True)):
-        limit = START_TOLERANCE if tolerance is None else float(tolerance[c])
-        if is_compliant(law):
-            limit = np.inf if deepest is None else float(deepest[c])
-        if np.isnan(value) or (value < -limit and not quantity.limited):
+        overlaps = value < -(START_TOLERANCE if tolerance is None else float(tolerance[c])) and not quantity.limited
+        if overlaps and is_compliant(law):
+            overlaps = value < -(np.inf if deepest is None else float(deepest[c]))
+        if np.isnan(value) or overlaps:
             raise StartError(
                 who,
                 f"gap '{quantity.name}' of zero or more",
