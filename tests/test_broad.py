@@ -177,7 +177,7 @@ def work_per_shape(n):
         return count
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_fill", "_level", "_look", "_add", "_sort_by"):
+        for name in ("_fill", "_level", "_look", "_add", "place_of", "_sort_by"):
             patch.setattr(broad, name, getattr(broad, name).py_func)
         patch.setattr(broad, "_overlap", counted("_overlap", broad._overlap.py_func))
         patch.setattr(broad, "_column", counted("_column", broad._column))  # compiled: its numbers wrap

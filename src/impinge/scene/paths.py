@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from impinge.compile import Kernel, compile_kernel
+from impinge.compile import Kernel, compile_kernel, jit
 from impinge.errors import ImpingeError, InputError, as_number, show
 from impinge.model import angular_velocity
 from impinge.scene.scene import Scene
@@ -71,3 +71,12 @@ def path_kernel(scene: Scene) -> Kernel | None:
         raise InputError(
             f"paths of scene '{scene.name}'", "expressions of t and the declared inputs", problem.got, "Use only these."
         ) from None
+
+
+@jit
+def follow(numbers: Any, at: Any, axes: Any, velocity: Any, spin: Any) -> None:
+    """Write pose and velocities of a frame from the numbers of its path."""
+    for i in range(3):
+        at[i], velocity[i], spin[i] = numbers[i], numbers[12 + i], numbers[15 + i]
+        for j in range(3):
+            axes[i, j] = numbers[3 + 3 * j + i]

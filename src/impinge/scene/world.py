@@ -18,6 +18,7 @@ from impinge.compile import Cube, Integers, Kernel, Matrix, Vector
 from impinge.errors import InputError, StartError
 from impinge.geometry.pack import shape_tables
 from impinge.geometry.table import Shapes
+from impinge.model import Quantity
 from impinge.scene.names import owned_signals, pose_signals
 from impinge.scene.paths import path_kernel
 from impinge.scene.pose import matrix
@@ -95,6 +96,15 @@ class Layout:
     kernels: tuple[Kernel, ...]
     widest: int
     buffer: int
+
+    @property
+    def start(self) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
+        """Coordinates and velocities at the start, as they are shown."""
+        q, v = (
+            tuple(Quantity(name, unit, float(x)) for (name, unit), x in zip(names, values, strict=True))
+            for names, values in ((self.coordinates, self.shown(self.q)), (self.velocities, self.v))
+        )
+        return q, v
 
     def shown(self, q: FloatArray) -> FloatArray:
         """Return coordinates with the origins of the parts' axes in place of their centers of mass (last axis)."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from impinge.compile import Pointer, Vector, call, entry, jit, vector_at
 from impinge.geometry.rotation import EXACT, is_pose, matrix_of, quaternion_rate, rotation_vector
-from impinge.scene.paths import PATH
+from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FREE
 from impinge.simulation.plant import TIME, Plant, Workspace
 from impinge.simulation.scene_contact import HERE, THERE, N, T, back, cross, dot, place, tangent, turned, write_contact
@@ -28,11 +28,8 @@ def _follow(s: Any, t: float, u: Any) -> bool:
     call(world.paths, (t, u, m.paths))
     for k in range(world.followers.size):
         f, first = world.followers[k], PATH * k
+        follow(m.paths[first:], m.at[f], m.axes[f], m.velocity[f], m.spin[f])
         for i in range(3):
-            m.at[f, i] = m.paths[first + i]
-            for j in range(3):
-                m.axes[f, i, j] = m.paths[first + 3 + 3 * j + i]
-            m.velocity[f, i], m.spin[f, i] = m.paths[first + 12 + i], m.paths[first + 15 + i]
             m.push[f, i], m.twist[f, i] = m.paths[first + 18 + i], m.paths[first + 21 + i]
         if not is_pose(m.at[f], m.axes[f], m.velocity[f], m.spin[f], EXACT):
             s.fault[0], s.fault[1], posed = k, t, False

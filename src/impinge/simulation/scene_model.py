@@ -11,7 +11,7 @@ from impinge.compile import Kernel, Struct, prepare
 from impinge.contact.law import Law
 from impinge.errors import InputError, unknown_name
 from impinge.geometry.rotation import EXACT
-from impinge.model import Gap, Quantity, finite
+from impinge.model import Gap, Quantity, values_of
 from impinge.scene.faults import bad_pose, lost_pose, pose_fault
 from impinge.scene.names import check_signals, owned_signals
 from impinge.scene.paths import PATH
@@ -53,13 +53,7 @@ class SceneModel:
             )
         layout = self.layout = layout_of(scene)
         balls = find_balls(layout, f"simulation of {self.label}")
-        self.coordinates, self.velocities = (
-            tuple(Quantity(name, unit, float(x)) for (name, unit), x in zip(names, values, strict=True))
-            for names, values in (
-                (layout.coordinates, layout.shown(layout.q)),
-                (layout.velocities, layout.v),
-            )
-        )
+        self.coordinates, self.velocities = layout.start
         self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
         names = [(f"{ball.name}_1", f"{ball.name}_2") if ball.mu > 0.0 else () for ball in balls]
         self.gaps = tuple(
@@ -101,22 +95,13 @@ class SceneModel:
 
     def input_vector(self, changes: Mapping[str, float]) -> FloatArray:
         """Return the inputs, with changes by name."""
-        return self._changed("input", self.inputs, changes)
+        return values_of(self.label, "input", self.inputs, changes)
 
     def start_vectors(self, changes: Mapping[str, float]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates (of centers of mass) and velocities at the start, with changes by signal name."""
-        x = self._changed("start value", (*self.coordinates, *self.velocities), changes)
+        x = values_of(self.label, "start value", (*self.coordinates, *self.velocities), changes)
         nq = len(self.coordinates)
         return self.layout.hidden(x[:nq]), x[nq:]
-
-    def _changed(self, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> FloatArray:
-        places = {quantity.name: k for k, quantity in enumerate(known)}
-        values = np.array([quantity.value for quantity in known])
-        for name, value in changes.items():
-            if name not in places:
-                raise unknown_name(self.label, kind, name, places)
-            values[places[name]] = finite(f"{kind} '{name}' of {self.label}", value)
-        return values
 
     def check_start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
         """Raise what is wrong with the start of a run: paths without a pose, and parts that are sunk in."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from impinge.compile import call, jit
 from impinge.geometry.rotation import EXACT, is_pose, matrix_of, turn
-from impinge.scene.paths import PATH
+from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FOLLOWS, FREE, LINKED
 
 LOOSE = 1e-3  # how far the axes of a robot's link may be from a rotation: its constraints may have drifted
@@ -34,15 +34,8 @@ def _follow(world: Any, s: Any, t: float) -> None:
     frames = s.frames
     call(world.paths, (t, s.u, frames.paths))
     for k in range(world.followers.size):
-        f, first = world.followers[k], PATH * k
-        for i in range(3):
-            frames.at[f, i] = frames.paths[first + i]
-            for j in range(3):
-                frames.axes[f, i, j] = frames.paths[first + 3 + 3 * j + i]
-            frames.velocity[f, i] = frames.paths[first + 12 + i]
-            frames.spin[f, i] = frames.paths[first + 15 + i]
-            frames.bias[f, i] = frames.paths[first + 18 + i]
-            frames.bias[f, 3 + i] = frames.paths[first + 21 + i]
+        f = world.followers[k]
+        follow(frames.paths[PATH * k :], frames.at[f], frames.axes[f], frames.velocity[f], frames.spin[f])
 
 
 @jit

@@ -12,10 +12,10 @@ from impinge.compile import Struct, prepare
 from impinge.contact.coulomb.problem import enlarge, parts
 from impinge.contact.coulomb.solve import solve
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
-from impinge.errors import InputError, StartError, unknown_name
+from impinge.errors import InputError, StartError
 from impinge.geometry.rotation import EXACT
 from impinge.geometry.table import GAP
-from impinge.model import finite
+from impinge.model import values_of
 from impinge.scene.faults import bad_pose, lost_pose, pose_fault
 from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
@@ -217,18 +217,12 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
     )
 
 
-def _start_state(layout: Layout, changes: Mapping[str, float], who: str) -> tuple[FloatArray, FloatArray]:
-    """Return coordinates and velocities at the start, with changes by signal name."""
-    q, v = layout.q.copy(), layout.v.copy()
-    places = {name: (q, k) for k, (name, _) in enumerate(layout.coordinates)}
-    places |= {name: (v, k) for k, (name, _) in enumerate(layout.velocities)}
-    shown = layout.shown(q)
-    for name, value in changes.items():
-        if name not in places:
-            raise unknown_name(who, "start value", name, places)
-        array, k = places[name]
-        (shown if array is q else v)[k] = finite(f"start value '{name}' of {who}", value)
-    return layout.hidden(shown), v
+def _check_robots(scene: Scene, layout: Layout, q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+    """Raise the error that fits if a robot does not start on its constraints."""
+    for robot, at, first in zip(scene.robots, layout.world.first_q, layout.world.first_u, strict=True):
+        model, own = robot.model, slice(at, at + len(robot.model.coordinates))
+        terms = model.terms_at(q[own], v[own], 0.0, u[first : first + len(model.inputs)], robot.parameters)
+        check_constraints(f"start of robot '{robot.name}' of scene '{scene.name}'", model, terms)
 
 
 def simulate_scene(
@@ -248,17 +242,10 @@ def simulate_scene(
         raise InputError(who, "the law Complementarity, semi-implicit", repr(law), remedy)
     spacing = max(float(law.step), until / _DEFAULT_SAMPLES) if sample is None else sample
     layout = layout_of(scene)
-    q, v = _start_state(layout, start, who)
-    u = np.array([x.value for x in scene.inputs])
-    for name, value in inputs.items():
-        if name not in scene.input_places:
-            raise unknown_name(who, "input", name, scene.input_places)
-        u[scene.input_places[name]] = finite(f"input '{name}' of {who}", value)
-    for r, robot in enumerate(scene.robots):
-        nu, first, own = len(robot.model.inputs), int(layout.world.first_u[r]), int(layout.world.first_q[r])
-        x = slice(own, own + len(robot.model.coordinates))
-        terms = robot.model.terms_at(q[x], v[x], 0.0, u[first : first + nu], robot.parameters)
-        check_constraints(f"start of robot '{robot.name}' of scene '{scene.name}'", robot.model, terms)
+    x = values_of(who, "start value", [one for group in layout.start for one in group], start)
+    q, v = layout.hidden(x[: layout.q.size]), x[layout.q.size :]
+    u = values_of(who, "input", scene.inputs, inputs)
+    _check_robots(scene, layout, q, v, u)
     rules = rules_of(scene, law, spacing)
     run = SceneRun(scene, layout, rules, u, progress)
     run.stage.q[:], run.stage.v[:] = q, v

@@ -39,7 +39,7 @@ class Frames(NamedTuple):
     axes: Cube  # (n, 3, 3)
     velocity: Matrix  # (n, 3): of the origin
     spin: Matrix  # (n, 3): angular velocity, world axes
-    bias: Matrix  # (n, 6): accelerations that are there without any force: of paths, and J̇v of links
+    bias: Matrix  # (n, 6): accelerations of links that are there without any force, J̇v
     jacobian: Cube  # (n, 6, widest): of linked frames, per velocity of their block; no rows without robots
     left: Matrix  # (n, 6): velocities of linked frames that their block's do not account for
     shape_at: Matrix  # (m, 3)
