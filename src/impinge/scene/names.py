@@ -71,9 +71,9 @@ def _check_pairs(scene: Scene) -> None:
                 raise InputError(f"scene '{scene.name}'", "a name of its own for every pair of parts", got, remedy)
 
 
-def owned_signals(scene: Scene) -> list[tuple[str, str]]:
+def owned_signals(scene: Scene) -> tuple[tuple[str, str], ...]:
     """Return the names of all signals, with what they belong to; raise the error that fits if two share one."""
-    owned = list(_owned(scene))
+    owned = tuple(_owned(scene))
     check_signals(f"scene '{scene.name}'", owned)
     _check_pairs(scene)
     return owned

@@ -82,6 +82,7 @@ class Layout:
         frames: names of the parts.
         inside: for each frame, its center of mass in the part's axes (the origin of the frame, if it is free).
         q, v: at the start; ``coordinates`` and ``velocities`` are their names, with units.
+        signals: names of all signals that a result has beside those of contacts, with what they belong to.
         kernels: what the world refers to by address.
         sizes: widest block, length of the robots' common buffer.
     """
@@ -93,6 +94,7 @@ class Layout:
     v: FloatArray
     coordinates: tuple[tuple[str, str], ...]
     velocities: tuple[tuple[str, str], ...]
+    signals: tuple[tuple[str, str], ...]
     kernels: tuple[Kernel, ...]
     widest: int
     buffer: int
@@ -160,7 +162,7 @@ def layout_of(scene: Scene) -> Layout:
     """Freeze a scene: number its parts and write its tables."""
     if not any(part.kind in (BODY, LINK) for part in scene.parts.values()):
         raise InputError(f"scene '{scene.name}'", "something that can be pushed", "none", "Add a body or a robot.")
-    owned_signals(scene)
+    signals = owned_signals(scene)
     parts, n = list(scene.parts.values()), len(scene.parts)
     index = {part.name: k for k, part in enumerate(parts)}
     models = [robot.model for robot in scene.robots]
@@ -260,6 +262,7 @@ def layout_of(scene: Scene) -> Layout:
         v=np.concatenate([np.zeros(0), *v]),
         coordinates=tuple(coordinates),
         velocities=tuple(velocities),
+        signals=signals,
         kernels=(*kernels, *([] if paths is None else [paths])),
         widest=max([6, *nv]),
         buffer=sum(sizes),

@@ -13,7 +13,7 @@ from impinge.errors import InputError, unknown_name
 from impinge.geometry.rotation import EXACT
 from impinge.model import Gap, Quantity, values_of
 from impinge.scene.faults import bad_pose, lost_pose, pose_fault
-from impinge.scene.names import check_signals, owned_signals
+from impinge.scene.names import check_signals
 from impinge.scene.paths import PATH
 from impinge.scene.scene import Scene
 from impinge.scene.world import FOLLOWS, FREE, Layout, layout_of
@@ -61,7 +61,7 @@ class SceneModel:
         )
         self.contacts = tuple(gap.name for gap in self.gaps)
         self.slips = tuple((c, slip) for c, gap in enumerate(self.gaps) for slip in gap.slips)
-        check_signals(self.label, (*owned_signals(scene), *self._contact_signals()))
+        check_signals(self.label, (*layout.signals, *self._contact_signals()))
         self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
         self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs))
         self._packed = Struct(self.tables)
