@@ -9,6 +9,9 @@ import textwrap
 
 import numpy as np
 
+# After so many seconds a process is taken to hang: far more than any takes, however busy the machine is.
+PATIENCE = 900
+
 
 def same_bits(a, b):
     """Tell whether two numbers are the same to the last bit; one NaN is as good as another."""
@@ -22,12 +25,23 @@ def run(code, folder, *arguments, start=False, path="", said=None):
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)]
     pipes = {"env": environment, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     if start:
-        return subprocess.Popen(command, **pipes)
-    done = subprocess.run(command, timeout=120, check=False, **pipes)
+        return subprocess.Popen(command, stdin=subprocess.PIPE, **pipes)
+    done = subprocess.run(command, timeout=PATIENCE, check=False, **pipes)
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     assert all(said in line for line in lines) and lines if said else not lines, done.stderr
     return done.stdout.split()
+
+
+def at_once(processes):
+    """Let started processes go on together: each has said that it is ready, and waits for a line."""
+    for process in processes:
+        said = process.stdout.readline()
+        assert said == "ready\n", said + process.stderr.read()
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return processes
 
 
 def truncated(content):

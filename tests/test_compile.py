@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import casadi as ca
@@ -17,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compile_tools import DAMAGE, run, same_bits
+from compile_tools import DAMAGE, PATIENCE, at_once, run, same_bits
 from impinge import robots
 from impinge.compile import cache, compile_kernel, ir
 from impinge.compile import kernel as kernels
@@ -470,22 +469,21 @@ def test_a_user_without_a_home_still_computes(tmp_path):
 
 
 MANY_KERNELS = """
-import sys, time
+import sys
 import casadi as ca
 from impinge.compile import compile_kernel
 
 x = ca.SX.sym("x")
-while time.time() < float(sys.argv[1]):
-    pass
+print("ready", flush=True)
+sys.stdin.readline()
 for k in range(25):
     print(compile_kernel("probe", {"x": x}, {"y": x * x + k})([1.5])["y"][0])
 """
 
 
 def test_processes_that_write_at_once_all_get_the_right_numbers(tmp_path):
-    together = [run(MANY_KERNELS, tmp_path, time.time() + 2.0, start=True) for _ in range(3)]
-    for process in together:
-        out, err = process.communicate(timeout=120)
+    for process in at_once([run(MANY_KERNELS, tmp_path, start=True) for _ in range(3)]):
+        out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) == (0, "")
         assert [float(word) for word in out.split()] == [2.25 + k for k in range(25)]
     names = [file.name for file in tmp_path.iterdir()]
@@ -497,14 +495,14 @@ def test_processes_that_write_at_once_all_get_the_right_numbers(tmp_path):
 
 
 HAMMER = """
-import sys, time
+import sys
 from impinge.compile import cache
 whole = [bytes([k]) * 1_000_000 for k in range(4)]
 cache.store("entry", whole[0])
-while time.time() < float(sys.argv[1]):
-    pass
+print("ready", flush=True)
+sys.stdin.readline()
 for k in range(120):
-    if sys.argv[2] == "write":
+    if sys.argv[1] == "write":
         assert cache.store("entry", whole[k % 4])
     else:
         assert cache.load("entry") in whole
@@ -512,10 +510,8 @@ for k in range(120):
 
 
 def test_a_reader_sees_a_whole_entry_while_another_writes_it(tmp_path):
-    now = time.time() + 1.5
-    together = [run(HAMMER, tmp_path, now, action, start=True) for action in ("write", "read")]
-    for process in together:
-        _, err = process.communicate(timeout=120)
+    for process in at_once([run(HAMMER, tmp_path, action, start=True) for action in ("write", "read")]):
+        _, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) == (0, "")
     assert [file.name for file in tmp_path.iterdir()] == ["entry"]
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from compile_tools import PATIENCE
 from impinge import Adaptive, Baumgarte, FixedStep, robots, simulate
 from models import TABLE_WEIGHT, G, balls, bead_pendulum, bump, pulled_ball, shaker, stack, table
 
@@ -509,7 +510,7 @@ def test_a_gap_that_is_not_a_number_inside_a_step_ends_the_run_instead_of_hangin
         print(result.ok, result.reason)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=25, check=True
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert done.stdout.startswith("False")
     assert "finite" in done.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import impinge
-from compile_tools import DAMAGE
+from compile_tools import DAMAGE, PATIENCE
 from impinge import Baumgarte, robots, simulate
 from impinge.cli import freeze as freezing
 from impinge.compile import cache, frozen, machine
@@ -70,7 +70,7 @@ def start(path, folder, *levels, forbid=True):
 
 def finish(process):
     """Return the digest of the motion, how many entry points were compiled, and the lines on standard error."""
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     digest, made, numba = out.split()
     assert numba == str(made != "0")

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import impinge
-from compile_tools import DAMAGE, run, same_bits
+from compile_tools import DAMAGE, PATIENCE, run, same_bits
 from impinge import Baumgarte, robots, simulate
 from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, compile_kernel, entry, jit, prepare
 from impinge.compile.closure import closure_digest
@@ -117,7 +117,7 @@ class Loops:
         return self.finish(self.start(folder), said)
 
     def finish(self, process, said=""):
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
         assert err == "" if not said else all(said in line for line in err.splitlines())
         value, whole, compiled = out.split()

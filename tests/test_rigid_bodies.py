@@ -458,7 +458,7 @@ def flow(model: SceneModel, q: Array, v: Array, t: float, h: float) -> tuple[Arr
 def test_rates_and_drifts_of_every_feature_are_derivatives_along_the_motion(seed: int) -> None:
     model, t, h = zoo(), 0.3, 1e-5
     q, v = random_state(model, seed)
-    model.start([KelvinVoigt(1.0, 0.0)] * len(model.gaps), q, v, np.zeros(0))
+    model.start(q, v, np.zeros(0))
     p, nc = model.parameter_vector({}), len(model.gaps)
     now = model.dynamics(q, v, t, [], p)
     before, after = (model.dynamics(*flow(model, q, v, t, s * h), t + s * h, [], p) for s in (-1, 1))
@@ -488,7 +488,7 @@ def test_contact_space_is_that_of_the_rates(seed: int) -> None:
 def test_slip_rates_are_velocities_of_the_material_points_that_touch() -> None:
     model, t = zoo(), 0.3
     q, v = random_state(model, 5)
-    model.start([KelvinVoigt(1.0, 0.0)] * len(model.gaps), q, v, np.zeros(0))
+    model.start(q, v, np.zeros(0))
     now = model.dynamics(q, v, t, [], model.parameter_vector({}))
     m, f = model.tables.motion, model.tables.features
     for c, name in enumerate(model.contacts):

@@ -46,6 +46,10 @@ class StartError(ImpingeError):
     """A start state from which the model cannot be simulated."""
 
 
+class MissingError(InputError, AttributeError):
+    """A name asked of an object that does not have it; ``hasattr`` still answers that it has none."""
+
+
 class LcpError(ImpingeError):
     """A complementarity problem without a solution, or none that was found.
 

@@ -117,6 +117,32 @@ def _solve_small(A: Any, n: int, b: Any, x: Any, work: Any) -> bool:
 
 
 @jit
+def _project(Q: Any, R: Any, n: int, rank: int, b: Any, order: Any, y: Any) -> None:
+    """Write y = R⁻¹ Qᵀ b, with b in an order: the least-squares solution of QR y = b."""
+    for j in range(rank - 1, -1, -1):
+        y[j] = 0.0
+        for i in range(n):
+            y[j] += Q[i, j] * b[order[i]]
+        for k in range(j + 1, rank):
+            y[j] -= R[j, k] * y[k]
+        y[j] /= R[j, j]
+
+
+@jit
+def _spread(Q: Any, R: Any, n: int, rank: int, y: Any, order: Any, x: Any) -> None:
+    """Write x = Q R⁻ᵀ y, in an order: the smallest x with RᵀQᵀ x = y. Overwrites y."""
+    for j in range(rank):
+        for k in range(j):
+            y[j] -= R[k, j] * y[k]
+        y[j] /= R[j, j]
+    for i in range(n):
+        total = 0.0
+        for j in range(rank):
+            total += Q[i, j] * y[j]
+        x[order[i]] = total
+
+
+@jit
 def minimum_norm(A: Any, n: int, b: Any, x: Any, work: Any) -> int:
     """Solve A x = b for a positive semi-definite n × n A; least squares and minimum norm if it is singular.
 
@@ -140,22 +166,8 @@ def minimum_norm(A: Any, n: int, b: Any, x: Any, work: Any) -> int:
             x[order[i]] = y[i]
         return rank
     _orthogonalize(L, n, rank, Q, R)
-    for j in range(rank - 1, -1, -1):
-        y[j] = 0.0
-        for i in range(n):
-            y[j] += Q[i, j] * b[order[i]]
-        for k in range(j + 1, rank):
-            y[j] -= R[j, k] * y[k]
-        y[j] /= R[j, j]
-    for j in range(rank):
-        for k in range(j):
-            y[j] -= R[k, j] * y[k]
-        y[j] /= R[j, j]
-    for i in range(n):
-        total = 0.0
-        for j in range(rank):
-            total += Q[i, j] * y[j]
-        x[order[i]] = total
+    _project(Q, R, n, rank, b, order, y)
+    _spread(Q, R, n, rank, y, order, x)
     return rank
 
 
@@ -218,26 +230,12 @@ def _solve_general(n: int, work: Any) -> None:
         for j in range(rank):
             L[i, j] = A[i, j] if j < i else (1.0 if i == j else 0.0)
     _orthogonalize(L, n, rank, Q, R)
-    for j in range(rank - 1, -1, -1):
-        y[j] = 0.0
-        for i in range(n):
-            y[j] += Q[i, j] * b[order[i]]
-        for k in range(j + 1, rank):
-            y[j] -= R[j, k] * y[k]
-        y[j] /= R[j, j]
+    _project(Q, R, n, rank, b, order, y)
     for i in range(n):
         for j in range(rank):
             L[i, j] = A[j, i] if i >= j else 0.0
     _orthogonalize(L, n, rank, Q, R)
-    for j in range(rank):
-        for k in range(j):
-            y[j] -= R[k, j] * y[k]
-        y[j] /= R[j, j]
-    for i in range(n):
-        total = 0.0
-        for j in range(rank):
-            total += Q[i, j] * y[j]
-        x[places[i]] = total
+    _spread(Q, R, n, rank, y, places, x)
 
 
 @jit

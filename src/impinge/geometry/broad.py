@@ -235,20 +235,25 @@ def _overlap(lo: Any, hi: Any, other_lo: Any, other_hi: Any) -> bool:
 
 
 @jit
+def place_of(keys: Any, key: int) -> int:
+    """Return where a key stands among ascending ones, or −1 if it is none of them."""
+    low, high = 0, len(keys)
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(keys) and keys[low] == key else -1
+
+
+@jit
 def _add(a: Any, b: Any, kind: Any, frame: Any, dynamic: Any, excluded: Any, grid: Any, pairs: Any, found: Any) -> int:
     """Count a pair, and write it if there is room, unless it is to be left out."""
     p, q = min(frame[a], frame[b]), max(frame[a], frame[b])
     if p == q or (dynamic[p] == 0 and dynamic[q] == 0):
         return found
-    key = p * len(dynamic) + q
-    low, high = 0, len(excluded)
-    while low < high:
-        middle = (low + high) // 2
-        if excluded[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < len(excluded) and excluded[low] == key:
+    if place_of(excluded, p * len(dynamic) + q) >= 0:
         return found
     if found < min(len(pairs), len(grid.pairs)):
         swap = kind[b] < kind[a] or (kind[b] == kind[a] and b < a)

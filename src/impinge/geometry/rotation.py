@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import atan2, cos, sin, sqrt
+from math import atan2, cos, inf, sin, sqrt
 from typing import Any
 
 from impinge.compile import jit
 
+EXACT = 1e-6  # how far a matrix may be from a rotation that it is meant to be
 _SERIES = 1e-4  # half angles below which sin(x)/x is its series
 
 
@@ -62,3 +63,29 @@ def rotation_vector(R: Any, out: Any) -> None:
     s = sqrt(x * x + y * y + z * z)
     factor = atan2(s, c) / s if s > 0.0 else 1.0
     out[0], out[1], out[2] = factor * x, factor * y, factor * z
+
+
+@jit
+def is_rotation(R: Any, tolerance: float) -> bool:
+    """Tell whether a 3 × 3 matrix turns: its columns have length one and each is the cross product of the other two.
+
+    NaN is no rotation.
+    """
+    size = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for r in range(3):
+            a, b = (r + 1) % 3, (r + 2) % 3
+            size += R[r, i] * R[r, i]
+            if not abs(R[r, i] - R[a, j] * R[b, k] + R[b, j] * R[a, k]) <= tolerance:
+                return False
+    return abs(size / 3.0 - 1.0) <= tolerance
+
+
+@jit
+def is_pose(at: Any, R: Any, velocity: Any, spin: Any, tolerance: float) -> bool:
+    """Tell whether a frame has a place, axes that are a rotation, and rates, all finite."""
+    for i in range(3):
+        if not (abs(at[i]) < inf and abs(velocity[i]) < inf and abs(spin[i]) < inf):
+            return False
+    return is_rotation(R, tolerance)

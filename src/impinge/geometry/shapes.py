@@ -109,7 +109,23 @@ class Sphere(_Centered):
 
 
 @dataclass(frozen=True)
-class Capsule(_Centered):
+class _Round(_Centered):
+    """What has a radius about z and a length along it."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _check_lengths(self, "radius", "length")
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """Radius and half length."""
+        return (self.radius, 0.5 * self.length, 0.0)
+
+
+@dataclass(frozen=True)
+class Capsule(_Round):
     """A cylinder along z with a half ball at each end.
 
     Args:
@@ -122,16 +138,6 @@ class Capsule(_Centered):
     """
 
     kind: ClassVar[int] = CAPSULE
-    radius: float
-    length: float
-
-    def __post_init__(self) -> None:
-        _check_lengths(self, "radius", "length")
-
-    @property
-    def size(self) -> tuple[float, float, float]:
-        """Radius and half length."""
-        return (self.radius, 0.5 * self.length, 0.0)
 
     @property
     def volume(self) -> float:
@@ -154,7 +160,7 @@ class Capsule(_Centered):
 
 
 @dataclass(frozen=True)
-class Cylinder(_Centered):
+class Cylinder(_Round):
     """A solid cylinder along z.
 
     Example:
@@ -163,16 +169,6 @@ class Cylinder(_Centered):
     """
 
     kind: ClassVar[int] = CYLINDER
-    radius: float
-    length: float
-
-    def __post_init__(self) -> None:
-        _check_lengths(self, "radius", "length")
-
-    @property
-    def size(self) -> tuple[float, float, float]:
-        """Radius and half length."""
-        return (self.radius, 0.5 * self.length, 0.0)
 
     @property
     def volume(self) -> float:

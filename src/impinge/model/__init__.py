@@ -2,6 +2,20 @@
 
 from impinge.model.builder import ModelBuilder
 from impinge.model.links import Link, angular_velocity
-from impinge.model.model import WORKS, Coordinate, Gap, Model, Quantity, finite
+from impinge.model.model import WORKS, Coordinate, Gap, Model, Quantity, finite, values_of
+from impinge.model.verify import check_model, missing_in_model
 
-__all__ = ["WORKS", "Coordinate", "Gap", "Link", "Model", "ModelBuilder", "Quantity", "angular_velocity", "finite"]
+__all__ = [
+    "WORKS",
+    "Coordinate",
+    "Gap",
+    "Link",
+    "Model",
+    "ModelBuilder",
+    "Quantity",
+    "angular_velocity",
+    "check_model",
+    "finite",
+    "missing_in_model",
+    "values_of",
+]

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from impinge.errors import ModelError
 from impinge.model.derive import Equations, Symbols, direct, lagrange, rows
 from impinge.model.links import Link
 from impinge.model.model import WORKS, Coordinate, Gap, Model, Quantity, finite
+from impinge.model.verify import check_held, check_kinetic, check_pieces, missing_in_model
 
 
 class ModelBuilder:
@@ -208,6 +210,11 @@ class ModelBuilder:
             links=tuple(self._links),
         )
 
+    def __getattr__(self, name: str) -> Any:
+        raise missing_in_model(
+            name, f"the ModelBuilder of '{self.__dict__.get('name', '')}'", "Call its build() first."
+        )
+
     def _left_hand_side(self, s: Symbols) -> tuple[Any, Any, Any, Any]:
         if (self._kinetic is None) == (self._direct is None):
             got = "neither" if self._direct is None else "both"
@@ -220,6 +227,8 @@ class ModelBuilder:
                     "an inertia that depends on them",
                     "Check the powers of the velocities in kinetic(...).",
                 )
+            q = np.array([x.value for x, _, _ in self._coordinates])
+            check_kinetic(self.name, s, self._kinetic, q, np.array([x.value for x, _ in self._parameters]))
             return left
         M, b = self._direct
         n = s.v.shape[0]
@@ -238,7 +247,7 @@ class ModelBuilder:
         return total
 
     def _check_dependence(self, s: Symbols) -> None:
-        """Say which piece uses a symbol it may not use: unknown ones, or velocities in a place for positions."""
+        """Say which piece uses what it may not use, such as velocities in a place for positions."""
         everything = ca.vertcat(s.t, s.q, s.v, s.u, s.p)
         position = ca.vertcat(s.t, s.q, s.p)
         pieces = [("the potential energy", self._potential, position)]
@@ -257,24 +266,10 @@ class ModelBuilder:
         if self._direct is not None:
             pieces += [("the inertia matrix M", self._direct[0], position)]
             pieces += [("the bias b", self._direct[1], everything)]
-        for what, expression, allowed in pieces:
-            names = {symbol.name() for symbol in ca.symvar(allowed)}
-            strange = [symbol.name() for symbol in ca.symvar(expression) if symbol.name() not in names]
-            if strange or _foreign(expression, allowed):
-                raise ModelError(
-                    f"{what} of model '{self.name}'",
-                    f"an expression of {', '.join(sorted(names))}",
-                    ", ".join(f"'{name}'" for name in strange) or "a symbol of another model with the same name",
-                    "Use the symbols that this builder's coordinate, parameter, input and time gave.",
-                )
-        for what, expression in [(f"gap '{gap.name}'", e) for gap, e in self._gaps] + self._slips:
-            if not ca.depends_on(expression, s.q):
-                raise ModelError(
-                    f"{what} of model '{self.name}'",
-                    "an expression that depends on a coordinate",
-                    str(expression),
-                    f"A {what.split()[0]} that nothing can change is no contact: leave it out.",
-                )
+        check_pieces(self.name, pieces)
+        rows = [(f"constraint '{x.name}'", h) for x, h in self._constraints]
+        rows += [(f"gap '{gap.name}'", e) for gap, e in self._gaps] + self._slips
+        check_held(self.name, s, rows)
 
     def _symbol(self, where: list[tuple[Quantity, Any]], kind: str, x: Quantity) -> Any:
         value = finite(f"{kind} '{x.name}' of model '{self.name}'", x.value)
@@ -311,8 +306,3 @@ class ModelBuilder:
 
     def _error(self, expected: str, got: str, remedy: str) -> ModelError:
         return ModelError(f"model '{self.name}'", expected, got, remedy)
-
-
-def _foreign(expression: Any, allowed: Any) -> bool:
-    """Tell whether an expression holds a symbol that only shares its name with an allowed one."""
-    return bool(ca.Function("probe", [allowed], [expression], {"allow_free": True}).has_free())

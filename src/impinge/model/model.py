@@ -15,6 +15,7 @@ from impinge.compile import Kernel, compile_kernel
 from impinge.errors import InputError, unknown_name
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
 from impinge.model.links import Link, linkage_expressions
+from impinge.model.stored import restored, stored
 
 # The kinds of work whose sum is the change of a model's energy.
 WORKS = ("applied", "damping", "time", "constraints", "contacts")
@@ -265,25 +266,19 @@ class Model:
 
     def parameter_vector(self, changes: Mapping[str, float]) -> NDArray[np.float64]:
         """Return the parameters as a vector, with ``changes`` by name."""
-        return self._vector("parameter", self.parameters, changes)
+        return values_of(self.label, "parameter", self.parameters, changes)
 
     def input_vector(self, changes: Mapping[str, float]) -> NDArray[np.float64]:
         """Return the inputs as a vector, with ``changes`` by name; inputs not named keep their default."""
-        return self._vector("input", self.inputs, changes)
+        return values_of(self.label, "input", self.inputs, changes)
 
     def start_vectors(self, changes: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return start coordinates and velocities, with ``changes`` by signal name (``x``, ``x_dot``)."""
-        x = self._vector("start value", [*self.coordinates, *self.velocities], changes)
+        x = values_of(self.label, "start value", [*self.coordinates, *self.velocities], changes)
         return x[: len(self.coordinates)], x[len(self.coordinates) :]
 
-    def _vector(self, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:
-        names = [quantity.name for quantity in known]
-        values = np.array([quantity.value for quantity in known])
-        for name, value in changes.items():
-            if name not in names:
-                raise unknown_name(f"model '{self.name}'", kind, name, names)
-            values[names.index(name)] = finite(f"{kind} '{name}' of model '{self.name}'", value)
-        return values
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, stored(self)
 
     def __str__(self) -> str:
         kinds: list[tuple[str, Sequence[Quantity]]] = [
@@ -305,6 +300,18 @@ class Model:
         widths = [max(len(row[k]) for row in table) for k in range(5)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
         return "\n".join([f"model {self.name}", *("  " + line for line in lines)])
+
+
+def values_of(owner: str, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:
+    """Return the values of some quantities as a vector, with changes by name; raise the error that fits a bad one."""
+    values = np.array([quantity.value for quantity in known], dtype=float)
+    if changes:
+        places = {quantity.name: k for k, quantity in enumerate(known)}
+        for name, value in changes.items():
+            if name not in places:
+                raise unknown_name(owner, kind, name, places)
+            values[places[name]] = finite(f"{kind} '{name}' of {owner}", value)
+    return values
 
 
 def finite(who: str, value: object) -> float:

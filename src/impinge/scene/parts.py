@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,3 +113,21 @@ def friction_of(who: str, value: object) -> float:
     if not 0.0 <= mu < np.inf:
         raise InputError(who, "a coefficient of friction of zero or more", show(value), "Give e.g. friction=0.5.")
     return mu
+
+
+def check_path(who: str, path: object, inputs: Sequence[str]) -> None:
+    """Raise the error that fits if a path cannot be called with a time and its inputs."""
+    if isinstance(inputs, str):
+        raise InputError(who, "a sequence of names of inputs", f"'{inputs}'", f"Give inputs=['{inputs}'].")
+    wanted = ", ".join(("t", *map(str, inputs)))
+    remedy = f"Give e.g. lambda {wanted}: (0, 0, 0.1 * t)."
+    if not callable(path):
+        raise InputError(who, f"a function path({wanted})", repr(path), remedy)
+    try:
+        signature = inspect.signature(path)
+    except ValueError:  # a function of another language has none to look at
+        return
+    try:
+        signature.bind(None, *inputs)
+    except TypeError:
+        raise InputError(who, f"a function path({wanted})", f"one of {signature}", remedy) from None

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.errors import InputError, show
+from impinge.geometry.rotation import EXACT
 
 FloatArray = NDArray[np.float64]
-
-_UNIT = 1e-6  # how far a quaternion's length or a matrix's product may be from one
 
 
 def vector(who: str, value: ArrayLike, size: int = 3) -> FloatArray:
@@ -47,12 +46,18 @@ def quaternion(who: str, turn: Any) -> FloatArray:
         if given.shape == (3,):
             half = np.linalg.norm(given) / 2
             return np.concatenate([[np.cos(half)], np.sinc(half / np.pi) * given / 2])
-        if given.shape == (4,) and abs(np.linalg.norm(given) - 1.0) < _UNIT:
+        if given.shape == (4,) and abs(np.linalg.norm(given) - 1.0) < EXACT:
             return given / np.linalg.norm(given)
-        if given.shape == (3, 3) and np.abs(given @ given.T - np.eye(3)).max() < _UNIT and np.linalg.det(given) > 0:
+        if given.shape == (3, 3) and off_rotation(given) <= EXACT:
             return _from_matrix(given)
     remedy = "Give e.g. turn=(0, 0, 0.5): half a radian about z."
     raise InputError(who, "a rotation vector, a unit quaternion (w, x, y, z) or a rotation matrix", show(turn), remedy)
+
+
+def off_rotation(R: FloatArray) -> float:
+    """Return how far a finite 3 × 3 matrix is from one that turns, as `geometry.rotation.is_rotation` measures it."""
+    crossed = np.cross(np.roll(R, -1, axis=1), np.roll(R, -2, axis=1), axis=0)
+    return max(float(np.abs(R - crossed).max()), abs(float((R * R).sum()) / 3.0 - 1.0))
 
 
 def _from_matrix(R: FloatArray) -> FloatArray:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.errors import InputError, unknown_name
-from impinge.model import Model, Quantity
-from impinge.scene.parts import Part, friction_of, inertia_of, placed
+from impinge.model import Model, Quantity, missing_in_model
+from impinge.scene.parts import Part, check_path, friction_of, inertia_of, placed
 from impinge.scene.pose import quaternion, vector
 
 FloatArray = NDArray[np.float64]
@@ -172,6 +172,7 @@ class Scene:
             friction: coefficient of its surface.
         """
         who = self._claim(name, "moving part")
+        check_path(who, path, inputs)
         known = {x.name for x in self.inputs}
         for one in inputs:
             if not one.isidentifier() or one in known:
@@ -277,6 +278,10 @@ class Scene:
         if name in self.parts:
             raise InputError(who, "a name of its own for each part", f"'{name}' twice", "Rename one of the two.")
         return who
+
+    def __getattr__(self, name: str) -> Any:
+        got = f"scene '{self.__dict__.get('name', '')}'"
+        raise missing_in_model(name, got, "Simulate it; what else there is, is for models.")
 
     def __str__(self) -> str:
         lines = [f"scene {self.name}"]

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Cube, Integers, Kernel, Matrix, Vector, compile_kernel
-from impinge.errors import ImpingeError, InputError
+from impinge.compile import Cube, Integers, Kernel, Matrix, Vector
+from impinge.errors import InputError, StartError
 from impinge.geometry.pack import shape_tables
 from impinge.geometry.table import Shapes
-from impinge.model import angular_velocity
+from impinge.model import Quantity
+from impinge.scene.names import owned_signals, pose_signals
+from impinge.scene.paths import path_kernel
 from impinge.scene.pose import matrix
 from impinge.scene.scene import BODY, LINK, MOVING, Scene
 
@@ -27,8 +28,8 @@ FloatArray = NDArray[np.float64]
 
 # What moves a frame.
 STANDS, FREE, FOLLOWS, LINKED = 0, 1, 2, 3
-# Numbers of a path: position, axes (column by column), velocity, angular velocity, and both their rates.
-PATH = 24
+
+_LEAST_LENGTH = 1e-6  # of a quaternion that is scaled to one
 
 
 class World(NamedTuple):
@@ -81,6 +82,7 @@ class Layout:
         frames: names of the parts.
         inside: for each frame, its center of mass in the part's axes (the origin of the frame, if it is free).
         q, v: at the start; ``coordinates`` and ``velocities`` are their names, with units.
+        signals: names of all signals that a result has beside those of contacts, with what they belong to.
         kernels: what the world refers to by address.
         sizes: widest block, length of the robots' common buffer.
     """
@@ -92,9 +94,19 @@ class Layout:
     v: FloatArray
     coordinates: tuple[tuple[str, str], ...]
     velocities: tuple[tuple[str, str], ...]
+    signals: tuple[tuple[str, str], ...]
     kernels: tuple[Kernel, ...]
     widest: int
     buffer: int
+
+    @property
+    def start(self) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
+        """Coordinates and velocities at the start, as they are shown."""
+        q, v = (
+            tuple(Quantity(name, unit, float(x)) for (name, unit), x in zip(names, values, strict=True))
+            for names, values in ((self.coordinates, self.shown(self.q)), (self.velocities, self.v))
+        )
+        return q, v
 
     def shown(self, q: FloatArray) -> FloatArray:
         """Return coordinates with the origins of the parts' axes in place of their centers of mass (last axis)."""
@@ -103,8 +115,19 @@ class Layout:
     def hidden(self, q: FloatArray) -> FloatArray:
         """Return coordinates with centers of mass again, and quaternions of length one."""
         scaled = q.copy()
-        for k in self.world.place[self.world.place >= 0]:
-            scaled[..., k + 3 : k + 7] /= np.linalg.norm(scaled[..., k + 3 : k + 7], axis=-1, keepdims=True)
+        for frame, k in enumerate(self.world.place):
+            if k >= 0:
+                turn = scaled[k + 3 : k + 7]
+                length = float(np.linalg.norm(turn))
+                if length < _LEAST_LENGTH:
+                    names = [name for name, _ in self.coordinates[k + 3 : k + 7]]
+                    raise StartError(
+                        f"start of body '{self.frames[frame]}'",
+                        f"a quaternion ({', '.join(names)}) of length one",
+                        f"({', '.join(f'{x:g}' for x in turn)})",
+                        "Give all four, or leave them out.",
+                    )
+                turn /= length
         return self._moved(scaled, 1.0)
 
     def _moved(self, q: FloatArray, sign: float) -> FloatArray:
@@ -116,58 +139,6 @@ class Layout:
                 twice = 2.0 * np.cross(axis, np.broadcast_to(center, axis.shape))
                 moved[..., k : k + 3] += sign * (center + w * twice + np.cross(axis, twice))
         return moved
-
-
-def _axes_of(turn: Any) -> Any:
-    """Return the 3 × 3 expression of a rotation given as a matrix or as (axis, angle)."""
-    if isinstance(turn, (tuple, list)) and len(turn) == 2:
-        axis = np.array(turn[0], dtype=float)
-        axis = axis / np.linalg.norm(axis)
-        cross = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
-        angle = ca.SX(turn[1])
-        return ca.SX.eye(3) + ca.sin(angle) * ca.SX(cross) + (1 - ca.cos(angle)) * ca.SX(cross @ cross)
-    return ca.SX(turn)
-
-
-def _path(who: str, given: Any, t: Any) -> Any:
-    """Return the numbers of one path as a column of expressions."""
-    try:
-        pair = isinstance(given, (tuple, list)) and len(given) == 2
-        position, axes = given if pair else (given, None)
-        columns = list(position) if isinstance(position, (tuple, list)) else [position]
-        x = ca.vertcat(*[ca.SX(item) for item in columns])
-        R = ca.SX.eye(3) if axes is None else _axes_of(axes)
-        if x.shape != (3, 1) or R.shape != (3, 3):
-            raise ValueError
-    except (TypeError, ValueError, NotImplementedError, RuntimeError):
-        remedy = "Return e.g. (0, 0, 0.1 * t), or that and ((0, 0, 1), angle)."
-        raise InputError(
-            who, "a path(t) that gives a position, or a position and a turn", repr(given), remedy
-        ) from None
-
-    def rate(expression: Any) -> Any:
-        return ca.reshape(ca.jacobian(ca.vec(expression), t), expression.shape)
-
-    velocity, spin = rate(x), angular_velocity(R, rate(R))
-    return ca.vertcat(x, ca.vec(R), velocity, spin, rate(velocity), rate(spin))
-
-
-def path_kernel(scene: Scene) -> Kernel | None:
-    """Compile all paths of a scene into one function of time and inputs."""
-    if not scene.paths:
-        return None
-    t, u = ca.SX.sym("t"), ca.SX.sym("u", len(scene.inputs))
-    places = {x.name: k for k, x in enumerate(scene.inputs)}
-    columns = []
-    for name, (path, inputs) in scene.paths.items():
-        who = f"path of '{name}' in scene '{scene.name}'"
-        columns.append(_path(who, path(t, *[u[places[one]] for one in inputs]), t))
-    try:
-        return compile_kernel("paths", {"t": t, "u": u}, {"poses": ca.vertcat(*columns)})
-    except ImpingeError as problem:
-        raise InputError(
-            f"paths of scene '{scene.name}'", "expressions of t and the declared inputs", problem.got, "Use only these."
-        ) from None
 
 
 def _keys(scene: Scene, index: dict[str, int], n: int) -> NDArray[np.int64]:
@@ -191,6 +162,7 @@ def layout_of(scene: Scene) -> Layout:
     """Freeze a scene: number its parts and write its tables."""
     if not any(part.kind in (BODY, LINK) for part in scene.parts.values()):
         raise InputError(f"scene '{scene.name}'", "something that can be pushed", "none", "Add a body or a robot.")
+    signals = owned_signals(scene)
     parts, n = list(scene.parts.values()), len(scene.parts)
     index = {part.name: k for k, part in enumerate(parts)}
     models = [robot.model for robot in scene.robots]
@@ -221,10 +193,8 @@ def layout_of(scene: Scene) -> Layout:
             blocks, next_q, next_v = blocks + 1, next_q + 7, next_v + 6
             q.append(np.concatenate([part.at + axes[k] @ inside[k], part.turn]))
             v.append(np.concatenate([part.velocity, part.spin]))
-            coordinates += [(f"{part.name}_{x}", "m") for x in "xyz"]
-            coordinates += [(f"{part.name}_q{x}", "") for x in "wxyz"]
-            velocities += [(f"{part.name}_{x}_dot", "m/s") for x in "xyz"]
-            velocities += [(f"{part.name}_w{x}", "rad/s") for x in "xyz"]
+            own = pose_signals(part.name)
+            coordinates, velocities = coordinates + own[0], velocities + own[1]
         else:
             kind[k] = FOLLOWS if part.kind == MOVING else STANDS
 
@@ -292,6 +262,7 @@ def layout_of(scene: Scene) -> Layout:
         v=np.concatenate([np.zeros(0), *v]),
         coordinates=tuple(coordinates),
         velocities=tuple(velocities),
+        signals=signals,
         kernels=(*kernels, *([] if paths is None else [paths])),
         widest=max([6, *nv]),
         buffer=sum(sizes),

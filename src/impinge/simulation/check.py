@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.contact.law import FUNCTIONS, ContactLaw, Law, is_compliant
-from impinge.errors import InputError, StartError, unknown_name
+from impinge.errors import InputError, StartError, show, unknown_name
 from impinge.model import Gap, Model, Quantity
 from impinge.simulation.system import System
 
@@ -62,6 +62,13 @@ _CHECKED: set[type] = set()
 
 def _check_functions(law: ContactLaw) -> None:
     """Raise the error that fits if a law's functions do not have the signatures that the simulator calls."""
+    if not len(law.modes) == len(law.closed) > 0 or not any(law.closed):
+        raise InputError(
+            f"law '{law.name}'",
+            "as many entries in closed as in modes, at least one of them True",
+            f"modes {law.modes} and closed {law.closed}",
+            "Say for each mode whether the contact is closed in it.",
+        )
     for what, signature in FUNCTIONS.items() if isinstance(law, Law) else ():
         got = getattr(getattr(law, what), "signature", None)
         if got != signature:
@@ -105,6 +112,12 @@ def check_start(
     who = f"start of model '{model.name}'"
     terms = model.terms_at(q, v, t, u, p)
     check_inertia(who, terms["M"])
+    check_constraints(who, model, terms)
+    check_gaps(who, model.gaps, laws, terms["gap"])
+
+
+def check_constraints(who: str, model: Model, terms: Mapping[str, FloatArray]) -> None:
+    """Raise the error that fits if a start state misses a constraint, or a constraint holds nothing there."""
     for kind, values_, limit in (("residual", terms["h"], "zero"), ("rate", terms["h_dot"], "zero")):
         for quantity, value in zip(model.constraints, values_, strict=True):
             if not abs(value) <= START_TOLERANCE:
@@ -114,14 +127,38 @@ def check_start(
                     f"{value:.6g}",
                     "Choose start values that satisfy the constraint.",
                 )
-    check_gaps(who, model.gaps, laws, terms["gap"])
+    for quantity, row in zip(model.constraints, terms["H"], strict=True):
+        if not np.isfinite(row).all() or not row.any():
+            raise StartError(
+                who,
+                f"constraint '{quantity.name}' to hold a direction of motion, with a finite gradient other than zero",
+                f"the gradient {show(row.tolist())}",
+                "Write it so that no coordinate leaves it zero to first order, or leave it out if it says nothing.",
+            )
 
 
-def check_gaps(who: str, gaps: Sequence[Gap], laws: Sequence[Law], values: FloatArray) -> None:
-    """Raise the error that fits if gaps are closed too far; under a compliant law they may start below zero."""
-    for quantity, law, value in zip(gaps, laws, values, strict=True):
-        overlaps = value < -START_TOLERANCE and not quantity.limited
-        if np.isnan(value) or (overlaps and not is_compliant(law)):
+def start_tolerance(radius: FloatArray) -> FloatArray:
+    """Return how far a part of some radius (m) may sink in at the start: of small parts a thousandth of it."""
+    return np.minimum(START_TOLERANCE, 1e-3 * radius)
+
+
+def check_gaps(
+    who: str,
+    gaps: Sequence[Gap],
+    laws: Sequence[Law],
+    values: FloatArray,
+    tolerance: FloatArray | None = None,
+    deepest: FloatArray | None = None,
+) -> None:
+    """Raise the error that fits if gaps are closed too far: below zero by ``tolerance``, else by START_TOLERANCE.
+
+    Under a compliant law, whose contacts rest at some depth, they may be below zero by ``deepest``, else by anything.
+    """
+    for c, (quantity, law, value) in enumerate(zip(gaps, laws, values, strict=True)):
+        overlaps = value < -(START_TOLERANCE if tolerance is None else float(tolerance[c])) and not quantity.limited
+        if overlaps and is_compliant(law):
+            overlaps = value < -(np.inf if deepest is None else float(deepest[c]))
+        if np.isnan(value) or overlaps:
             raise StartError(
                 who,
                 f"gap '{quantity.name}' of zero or more",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.errors import ImpingeError, InputError
+from impinge.errors import ImpingeError, InputError, MissingError, unknown_name
 from impinge.simulation.check import Commanded, command_list
 from impinge.simulation.clock import Clock, Controller, exact_period
 from impinge.simulation.instant import DONE, FULL, PAUSED
@@ -72,7 +72,7 @@ class Run(ABC):
         """Run to the end; return an empty string, or why it could not."""
         clock = self._clock(controllers)
         if clock is not None:
-            self._measurement = namedtuple("Measurement", self.measured)  # type: ignore[misc]
+            self._measurement = _measurement_of(self.system.label, self.measured)
             self.look()
             reason = self._tick(0.0, controllers, first=True)
             if reason:
@@ -142,3 +142,16 @@ class Run(ABC):
                 return f"a controller commanded {value} for input '{self.system.inputs[k].name}' at t = {t:g} s"
         self.command[:] = u
         return ""
+
+
+def _measurement_of(system: str, names: Sequence[str]) -> type[Any]:
+    """Return the class of what controllers are given: a tuple with these names, which says so if asked for another."""
+
+    def missing(self: Any, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        problem = unknown_name(f"measurement of {system}", "signal", name, names)
+        more = " If a model has outputs, they alone are measured: add output(...) for what a controller needs."
+        raise MissingError(problem.who, problem.expected, problem.got, problem.remedy + more)
+
+    return type("Measurement", (namedtuple("Measurement", names),), {"__slots__": (), "__getattr__": missing})

@@ -30,7 +30,7 @@ from impinge.contact.law import (
 )
 from impinge.contact.law import FORCE as OPEN
 from impinge.simulation.bristles import bristle_forces, bristle_mode
-from impinge.simulation.plant import FORCE, PRESS, RATE, VALUE
+from impinge.simulation.plant import FORCE, JAMMED, PRESS, RATE, VALUE
 
 PASSED, SLIDING = "Passed", "Sliding"
 
@@ -198,6 +198,9 @@ def decide(plant: Any, w: Any, rows: Any, c: int, fired: int) -> int:
             return plant.passed[c]
     own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
     chosen = ask(plant.decide[c], (own, gap, rows[RATE, i], rows[PRESS, i], plant.gains[c], fired))
+    if not 0 <= chosen < plant.modes[c]:  # its law has no such mode: the run ends here
+        w.counts[JAMMED] = -1 - c
+        return mode
     if plant.nt > 0 and plant.sliding[c] >= 0 and plant.closed[c, chosen] != 0:
         fell = fired & (1 << grip_guard(plant)) != 0
         if plant.bristled[c] != 0:

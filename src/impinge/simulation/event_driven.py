@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
 from impinge.compile import Struct
+from impinge.contact.law import Law
 from impinge.simulation import dynamics, engine, instant, record
 from impinge.simulation.plant import FORCE, JAMMED, TIME, Workspace
 from impinge.simulation.system import System
 from impinge.simulation.unsolved import why_unsolved
+
+_NAMED = 3  # signals in a message
 
 
 class EventDriven:
@@ -14,8 +22,8 @@ class EventDriven:
 
     code = (engine.hold, instant.begin, record.add_current, dynamics.right_hand_side, dynamics.find_press)
 
-    def __init__(self, model: System, w: Workspace, packed: tuple[Struct, Struct]) -> None:
-        self.model, self.w, self.packed = model, w, packed
+    def __init__(self, model: System, laws: Sequence[Law], w: Workspace, packed: tuple[Struct, Struct]) -> None:
+        self.model, self.laws, self.w, self.packed = model, laws, w, packed
         self.hold = engine.hold.unchecked
         self.addresses = tuple(part.address for part in packed)
 
@@ -26,6 +34,12 @@ class EventDriven:
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
         t, jammed = float(self.w.time[TIME]), int(self.w.counts[JAMMED])
+        if status == instant.CYCLE and jammed < 0:
+            contact, law = self.model.contacts[-1 - jammed], self.laws[-1 - jammed]
+            return (
+                f"at t = {t:g} s law '{law.name}' of contact {contact} decided for a mode that it does not have: "
+                f"let its 'decide' return 0 … {len(law.modes) - 1} ({', '.join(law.modes)})"
+            )
         if status == instant.CYCLE and jammed:
             return (
                 f"at t = {t:g} s contact {self.model.contacts[jammed - 1]} jams: sliding, friction presses it together "
@@ -48,9 +62,26 @@ class EventDriven:
         return {
             instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
             "fast there; soften the contact, loosen the tolerances or check the model",
-            instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",
+            instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite{self._where()}: "
+            "check the model near this state",
             instant.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close each other without end: "
             "check whether their gaps contradict each other",
             instant.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: "
             "check whether their law's gains suit the model",
         }[status]
+
+    def _where(self) -> str:
+        """Say which velocities or gaps stopped being finite in the step that was tried last: the first that did."""
+        gaps = [f"gap_{name}" for name in self.model.contacts]
+        places = len(self.model.coordinates)
+        for rates in self.w.K:
+            names = not_finite([x.name for x in self.model.velocities] + gaps, rates[places:])
+            if names:
+                return f" in {names}"
+        return ""
+
+
+def not_finite(names: Sequence[str], values: NDArray[np.float64]) -> str:
+    """Return the names of the first few values that are not finite; the values may be followed by others."""
+    found = [name for name, flag in zip(names, np.isfinite(values), strict=False) if not flag]
+    return ", ".join(found[:_NAMED])

@@ -22,7 +22,7 @@ import numpy as np
 
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
-from impinge.contact.law import GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
+from impinge.contact.law import FUNCTIONS, GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap
 from impinge.simulation.roots import NODES, root_workspace
@@ -67,6 +67,7 @@ class Plant(NamedTuple):
     decide: Integers
     gains: Matrix
     closed: IntegerMatrix
+    modes: Integers  # how many modes a contact's law has
     closing: Integers
     slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
     extent: Integers  # the row of a contact's extent, or −1
@@ -296,26 +297,27 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
     for law in laws:
         check_gains(law)
     width = max((len(law.gains) for law in laws), default=1)
-    modes = max((len(law.modes) for law in laws), default=0) + 2
+    modes = np.array([len(law.modes) for law in laws], dtype=np.int64)
     counts = [len(gap.slips) for gap in gaps]
     gap_rows = constraints + len(gaps)
     rows = gap_rows + sum(counts)
     limited = {c: k for k, c in enumerate(c for c, gap in enumerate(gaps) if gap.limited)}
-    gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes), dtype=np.int64)
+    gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes.max(initial=0) + 2), dtype=np.int64)
     for i, law in enumerate(laws):
         gains[i, : len(law.gains)] = law.gains
         closed[i, : len(law.closed)] = law.closed
-    passed = [len(law.modes) if gap.limited else -1 for gap, law in zip(gaps, laws, strict=True)]
-    sliding = [len(law.modes) + gap.limited if gap.slides else -1 for gap, law in zip(gaps, laws, strict=True)]
+    passed = [n if gap.limited else -1 for gap, n in zip(gaps, modes, strict=True)]
+    sliding = [n + gap.limited if gap.slides else -1 for gap, n in zip(gaps, modes, strict=True)]
     for c, mode in enumerate(sliding):
         closed[c, mode] = closed[c, mode] if mode < 0 else 1
     tables = {
-        **{  # where each function of each law is, 0 for laws that are not event-driven
+        **{  # where a law's functions are, 0 if it is not event-driven
             what: np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
-            for what in ("prescribe", "slope", "guard", "decide")
+            for what in FUNCTIONS
         },
         "gains": gains,
         "closed": closed,
+        "modes": modes,
         "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
         "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
         "propagates": np.array([getattr(law, "order", "") == "propagating" for law in laws], dtype=np.int64),

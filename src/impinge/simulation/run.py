@@ -11,7 +11,7 @@ from impinge.compile import Struct, prepare
 from impinge.contact.law import ContactLaw, Law, law_code
 from impinge.contact.laws.complementarity import Complementarity
 from impinge.errors import InputError, show, unknown_name
-from impinge.model import Model, finite
+from impinge.model import Model, check_model, finite
 from impinge.scene.scene import Scene
 from impinge.simulation.assemble import assemble
 from impinge.simulation.check import check_start, friction_of, laws_of
@@ -90,6 +90,8 @@ def simulate(
         >>> [round(t, 6) for t in result.times("floor", after="Contact")]
         [0.451524, 1.015104, 1.304346]
     """
+    if not isinstance(model, Scene):
+        check_model("simulate", model)
     who = f"simulation of {'scene' if isinstance(model, Scene) else 'model'} '{model.name}'"
     end = finite(f"end time of the {who}", until)
     spacing = end / _DEFAULT_SAMPLES if sample is None else finite(f"sample spacing of the {who}", sample)
@@ -113,7 +115,8 @@ def simulate(
     laws = laws_of(system, law, ContactLaw)
     stepped = stepping_law(system, law, laws) if isinstance(system, Model) else None
     if isinstance(system, SceneModel):
-        system.start(laws_of(system, law), q, v, u)
+        system.check_start(laws_of(system, law), q, v, u)
+        system.start(q, v, u)
     else:
         check_start(system, laws, 0.0, q, v, u, p)
     if stepped is not None and isinstance(system, Model):
@@ -136,7 +139,7 @@ def simulate(
         kernel_size = system.dynamics.size
     with room_for(plant, kernel_size) as room:
         packed = Struct(plant), room.packed
-        loop: EventDriven | TimeStepping = EventDriven(system, room.w, packed)
+        loop: EventDriven | TimeStepping = EventDriven(system, laws, room.w, packed)
         if stepped is not None and isinstance(system, Model):
             loop = TimeStepping(system, stepped, plant, room.w)
         run = _ModelRun(system, plant, room.w, packed, loop, progress)
@@ -259,7 +262,8 @@ class _ModelRun(Run):
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
-        return self.loop.failure(status)
+        lost = self.system.why_lost(self.time, self.u) if isinstance(self.system, SceneModel) else ""
+        return lost or self.loop.failure(status)
 
     def record(self) -> None:
         """Record this instant if it is not recorded yet."""

@@ -7,12 +7,13 @@ center of mass in the world's axes and ω in the body's.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, nan, sqrt
 from typing import Any
 
 from impinge.compile import Pointer, Vector, call, entry, jit, vector_at
-from impinge.geometry.rotation import matrix_of, quaternion_rate, rotation_vector
-from impinge.scene.world import FREE, PATH
+from impinge.geometry.rotation import EXACT, is_pose, matrix_of, quaternion_rate, rotation_vector
+from impinge.scene.paths import PATH, follow
+from impinge.scene.world import FREE
 from impinge.simulation.plant import TIME, Plant, Workspace
 from impinge.simulation.scene_contact import HERE, THERE, N, T, back, cross, dot, place, tangent, turned, write_contact
 from impinge.simulation.scene_tables import tables_at
@@ -21,17 +22,18 @@ _FAR = 0.5  # cosine between a normal and the reference of its tangents below wh
 
 
 @jit
-def _follow(s: Any, t: float, u: Any) -> None:
-    world, m = s.world, s.motion
+def _follow(s: Any, t: float, u: Any) -> bool:
+    """Write how the frames on paths move; tell whether they have poses, and note one that has none."""
+    world, m, posed = s.world, s.motion, True
     call(world.paths, (t, u, m.paths))
     for k in range(world.followers.size):
         f, first = world.followers[k], PATH * k
+        follow(m.paths[first:], m.at[f], m.axes[f], m.velocity[f], m.spin[f])
         for i in range(3):
-            m.at[f, i] = m.paths[first + i]
-            for j in range(3):
-                m.axes[f, i, j] = m.paths[first + 3 + 3 * j + i]
-            m.velocity[f, i], m.spin[f, i] = m.paths[first + 12 + i], m.paths[first + 15 + i]
             m.push[f, i], m.twist[f, i] = m.paths[first + 18 + i], m.paths[first + 21 + i]
+        if not is_pose(m.at[f], m.axes[f], m.velocity[f], m.spin[f], EXACT):
+            s.fault[0], s.fault[1], posed = k, t, False
+    return posed
 
 
 @jit
@@ -93,10 +95,10 @@ def _grip(s: Any, k: int) -> float:
 
 @jit
 def _move(s: Any, q: Any, v: Any, t: float, u: Any) -> float:
-    """Write how all frames move while no contact pushes; return the power of the grips."""
+    """Write how all frames move while no contact pushes; return the power of the grips, NaN if a frame has no pose."""
     world, m, power = s.world, s.motion, 0.0
-    if world.paths != 0:
-        _follow(s, t, u)
+    if world.paths != 0 and not _follow(s, t, u):
+        power = nan
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
             _pose(s, f, q, v)
@@ -157,6 +159,8 @@ def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addre
     rest = nv + 4 * m
     out[rest], out[rest + 1], out[rest + 2] = power, 0.0, 0.0
     _write_response(s, nv, out[rest + 3 :], out[rest + 3 + nv * m :])
+    if not abs(power) < inf:  # then this is no motion, whether or not anything touches what has no pose
+        out[0] = nan
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,11 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from impinge.compile import Kernel, Struct, prepare
 from impinge.contact.law import Law
 from impinge.errors import InputError, unknown_name
-from impinge.model import Gap, Quantity, finite
+from impinge.geometry.rotation import EXACT
+from impinge.model import Gap, Quantity, values_of
+from impinge.scene.faults import bad_pose, lost_pose, pose_fault
+from impinge.scene.names import check_signals
+from impinge.scene.paths import PATH
 from impinge.scene.scene import Scene
-from impinge.scene.world import FOLLOWS, FREE, PATH, Layout, layout_of
+from impinge.scene.world import FOLLOWS, FREE, Layout, layout_of
 from impinge.simulation import scene_kernel
-from impinge.simulation.check import check_gaps
+from impinge.simulation.check import check_gaps, start_tolerance
 from impinge.simulation.scene_contact import VECTORS
 from impinge.simulation.scene_features import feature_tables, find_balls
 from impinge.simulation.scene_tables import Features, Grips, Motion, SceneTables
@@ -39,7 +43,7 @@ class SceneModel:
     extents: tuple[int, ...] = ()
 
     def __init__(self, scene: Scene) -> None:
-        self.name, self.label = scene.name, f"scene '{scene.name}'"
+        self.scene, self.name, self.label = scene, scene.name, f"scene '{scene.name}'"
         if scene.robots:
             raise InputError(
                 f"simulation of {self.label}",
@@ -49,13 +53,7 @@ class SceneModel:
             )
         layout = self.layout = layout_of(scene)
         balls = find_balls(layout, f"simulation of {self.label}")
-        self.coordinates, self.velocities = (
-            tuple(Quantity(name, unit, float(x)) for (name, unit), x in zip(names, values, strict=True))
-            for names, values in (
-                (layout.coordinates, layout.shown(layout.q)),
-                (layout.velocities, layout.v),
-            )
-        )
+        self.coordinates, self.velocities = layout.start
         self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
         names = [(f"{ball.name}_1", f"{ball.name}_2") if ball.mu > 0.0 else () for ball in balls]
         self.gaps = tuple(
@@ -63,6 +61,7 @@ class SceneModel:
         )
         self.contacts = tuple(gap.name for gap in self.gaps)
         self.slips = tuple((c, slip) for c, gap in enumerate(self.gaps) for slip in gap.slips)
+        check_signals(self.label, (*layout.signals, *self._contact_signals()))
         self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
         self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs))
         self._packed = Struct(self.tables)
@@ -74,6 +73,15 @@ class SceneModel:
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
         self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
         self.turn, self.tidy = scene_kernel.turn.address, scene_kernel.tidy.address
+
+    def _contact_signals(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of the signals of all contacts, with what they belong to."""
+        for gap in self.gaps:
+            names = [f"{kind}_{gap.name}" for kind in ("gap", "force", "mode", "impulse", "work_friction")]
+            names += [f"gap_{gap.name}_dot"]
+            names += [f"{kind}_{slip}" for slip in gap.slips for kind in ("slip", "friction")]
+            names += [f"slip_{slip}_dot" for slip in gap.slips]
+            yield from ((name, f"contact '{gap.name}'") for name in names)
 
     def friction_at(self, p: ArrayLike) -> FloatArray:
         """Return the coefficient of friction of each contact; infinite if it has no slips."""
@@ -87,28 +95,27 @@ class SceneModel:
 
     def input_vector(self, changes: Mapping[str, float]) -> FloatArray:
         """Return the inputs, with changes by name."""
-        return self._changed("input", self.inputs, changes)
+        return values_of(self.label, "input", self.inputs, changes)
 
     def start_vectors(self, changes: Mapping[str, float]) -> tuple[FloatArray, FloatArray]:
         """Return coordinates (of centers of mass) and velocities at the start, with changes by signal name."""
-        x = self._changed("start value", (*self.coordinates, *self.velocities), changes)
+        x = values_of(self.label, "start value", (*self.coordinates, *self.velocities), changes)
         nq = len(self.coordinates)
         return self.layout.hidden(x[:nq]), x[nq:]
 
-    def _changed(self, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> FloatArray:
-        places = {quantity.name: k for k, quantity in enumerate(known)}
-        values = np.array([quantity.value for quantity in known])
-        for name, value in changes.items():
-            if name not in places:
-                raise unknown_name(self.label, kind, name, places)
-            values[places[name]] = finite(f"{kind} '{name}' of {self.label}", value)
-        return values
+    def check_start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+        """Raise what is wrong with the start of a run: paths without a pose, and parts that are sunk in."""
+        gaps = self.dynamics(q, v, 0.0, u, self.parameter_vector({}))["g"][: len(self.gaps)]
+        fault = self._fault(0.0, u)
+        if fault:
+            raise bad_pose(self.scene, *fault)
+        frames = np.stack([self.tables.features.ball_frame, self.tables.features.surface_frame])
+        radius = self.layout.world.radius[frames].min(axis=0)
+        check_gaps(f"start of {self.label}", self.gaps, laws, gaps, start_tolerance(radius), radius)
 
-    def start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
-        """Let tangents and grips begin where the run does; raise what is wrong with its start."""
-        p = self.parameter_vector({})
-        gaps = self.dynamics(q, v, 0.0, u, p)["g"][: len(self.gaps)]
-        check_gaps(f"start of {self.label}", self.gaps, laws, gaps)
+    def start(self, q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+        """Let tangents and grips begin where the run does."""
+        self.dynamics(q, v, 0.0, u, self.parameter_vector({}))
         world, motion, grips, reference = self.layout.world, self.tables.motion, self.tables.grips, self.tables.features
         for n, pair in zip(self.tables.normal, reference.reference, strict=True):
             axis = np.eye(3)[int(np.argmin(np.abs(n).round(6)))]
@@ -118,6 +125,21 @@ class SceneModel:
             R, B = motion.axes[holder], motion.axes[body]
             grips.at[k] = R.T @ (motion.at[body] + B @ world.center[k] - motion.at[holder])
             grips.axes[k] = R.T @ B
+
+    def _fault(self, t: float, u: FloatArray) -> tuple[str, str] | None:
+        """Return the part whose path has had no pose at a time or after it, and what is wrong there."""
+        path, when = int(self.tables.fault[0]), float(self.tables.fault[1])
+        if path < 0 or when < t:
+            return None
+        x = self.layout.kernels[-1](when, u)["poses"][PATH * path : PATH * (path + 1)]
+        part = self.layout.frames[int(self.layout.world.followers[path])]
+        fault = pose_fault(x[:3], x[3:12].reshape(3, 3, order="F"), x[12:15], x[15:18], EXACT)
+        return (part, fault) if fault else None
+
+    def why_lost(self, t: float, u: FloatArray) -> str:
+        """Return why a run that fails at a time does so, if it is because a path has no pose there; else nothing."""
+        fault = self._fault(t, u)
+        return lost_pose(self.scene, *fault, t) if fault else ""
 
     def show(self, q: FloatArray) -> None:
         """Turn rows of recorded coordinates into those of the parts' origins, with quaternions of length one."""
@@ -155,5 +177,6 @@ def _tables(layout: Layout, features: Features, nu: int) -> SceneTables:
         surface=np.zeros((3, 3)),
         local=np.zeros((VECTORS, 3)),
         unit=np.zeros(4),
+        fault=np.array([-1.0, -np.inf]),
         nu=nu,
     )

@@ -62,6 +62,7 @@ class SceneTables(NamedTuple):
     surface: Matrix  # 3 × 3: axes of the surface in hand
     local: Matrix  # vectors in passing
     unit: Vector  # a quaternion in passing
+    fault: Vector  # which path last had no pose, or −1, and when
     nu: int
 
 

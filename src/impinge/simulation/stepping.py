@@ -14,6 +14,7 @@ from impinge.errors import InputError
 from impinge.model import Model
 from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
+from impinge.simulation.event_driven import not_finite
 from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
 from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
 from impinge.simulation.stepper import Stepper, step_workspace
@@ -134,5 +135,14 @@ class TimeStepping:
             timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found: "
             "make the step shorter, or check the model near this state",
             timestep.UNSETTLED: f"at t = {t:g} s the implicit step does not settle: make it shorter",
-            instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite: check the model near this state",
+            instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite{self._where()}: "
+            "check the model near this state",
         }[status]
+
+    def _where(self) -> str:
+        """Say which accelerations or rows were not finite where the last step began."""
+        model = self._model
+        rows = [f"residual_{x.name}" for x in model.constraints] + [f"gap_{name}" for name in model.contacts]
+        rows += [f"slip_{name}" for _, name in model.slips]
+        found = not_finite([*(x.name for x in model.velocities), *rows, *(f"{row}_dot" for row in rows)], self._w.out)
+        return f" in {found}" if found else ""

@@ -171,6 +171,9 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     """Make one step from the state whose kernel was evaluated last."""
     plant, w = stepper.plant, k.w
     nq, nv, h = plant.nq, plant.nv, end - t
+    for i in range(nv + 2 * (plant.nh + plant.nc + plant.ns)):  # accelerations, rows and their rates
+        if not np.isfinite(w.out[i]):
+            return NOT_FINITE
     _ask(stepper, k, h)
     status = _impulses(stepper, k)
     if status == DONE and stepper.scheme == IMPLICIT:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.model import WORKS
+from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
 from impinge.scene.world import Layout
 from impinge.simulation.bodies.contacts import ContactTable
@@ -82,8 +83,8 @@ def _signals(scene: Scene, layout: Layout) -> list[tuple[str, str, str]]:
     named += [("work_contacts", "J", "work"), ("work_applied", "J", "work"), ("energy_lifted", "J", "work")]
     named += [("deepest_penetration", "m", "gap")]
     for grip in scene.grips:
-        named += [(f"grip_{grip.body}_f{x}", "N", "force") for x in "xyz"]
-        named += [(f"grip_{grip.body}_m{x}", "N·m", "force") for x in "xyz"]
+        units = ("N",) * 3 + ("N·m",) * 3
+        named += [(name, unit, "force") for name, unit in zip(grip_signals(grip.body), units, strict=True)]
     return named
 
 

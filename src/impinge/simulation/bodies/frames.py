@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import call, jit
-from impinge.geometry.rotation import matrix_of, turn
-from impinge.scene.world import FREE, PATH
+from impinge.geometry.rotation import EXACT, is_pose, matrix_of, turn
+from impinge.scene.paths import PATH, follow
+from impinge.scene.world import FOLLOWS, FREE, LINKED
+
+LOOSE = 1e-3  # how far the axes of a robot's link may be from a rotation: its constraints may have drifted
 
 
 @jit
@@ -31,15 +34,8 @@ def _follow(world: Any, s: Any, t: float) -> None:
     frames = s.frames
     call(world.paths, (t, s.u, frames.paths))
     for k in range(world.followers.size):
-        f, first = world.followers[k], PATH * k
-        for i in range(3):
-            frames.at[f, i] = frames.paths[first + i]
-            for j in range(3):
-                frames.axes[f, i, j] = frames.paths[first + 3 + 3 * j + i]
-            frames.velocity[f, i] = frames.paths[first + 12 + i]
-            frames.spin[f, i] = frames.paths[first + 15 + i]
-            frames.bias[f, i] = frames.paths[first + 18 + i]
-            frames.bias[f, 3 + i] = frames.paths[first + 21 + i]
+        f = world.followers[k]
+        follow(frames.paths[PATH * k :], frames.at[f], frames.axes[f], frames.velocity[f], frames.spin[f])
 
 
 @jit
@@ -50,6 +46,18 @@ def set_frames(world: Any, s: Any, t: float) -> None:
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
             _free(world, s, f)
+
+
+@jit
+def posed(world: Any, s: Any) -> bool:
+    """Tell whether all that follows paths and all links have a place, axes that are a rotation, and finite rates."""
+    frames = s.frames
+    for f in range(world.kind.size):
+        if world.kind[f] == FOLLOWS or world.kind[f] == LINKED:
+            tolerance = EXACT if world.kind[f] == FOLLOWS else LOOSE
+            if not is_pose(frames.at[f], frames.axes[f], frames.velocity[f], frames.spin[f], tolerance):
+                return False
+    return True
 
 
 @jit

@@ -12,12 +12,16 @@ from impinge.compile import Struct, prepare
 from impinge.contact.coulomb.problem import enlarge, parts
 from impinge.contact.coulomb.solve import solve
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
-from impinge.errors import InputError, StartError, unknown_name
+from impinge.errors import InputError, StartError
+from impinge.geometry.rotation import EXACT
 from impinge.geometry.table import GAP
-from impinge.model import finite
+from impinge.model import values_of
+from impinge.scene.faults import bad_pose, lost_pose, pose_fault
+from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
-from impinge.scene.world import Layout, layout_of
+from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.bodies.assemble import SceneResult, assemble
+from impinge.simulation.bodies.frames import LOOSE
 from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
 from impinge.simulation.bodies.log import CONTACT, CONTACTS, EXTRAS, ROWS, SceneLog
 from impinge.simulation.bodies.push import push
@@ -32,9 +36,9 @@ from impinge.simulation.bodies.stage import (
     stage_of,
 )
 from impinge.simulation.bodies.start import find_start, prepare_start, record_now
-from impinge.simulation.bodies.step import NO_ROOM, hold
+from impinge.simulation.bodies.step import FASTEST, NO_POSE, NO_ROOM, hold
 from impinge.simulation.bodies.touch import look_around
-from impinge.simulation.check import START_TOLERANCE
+from impinge.simulation.check import check_constraints, start_tolerance
 from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.instant import NOT_FINITE, UNSOLVED
@@ -42,7 +46,6 @@ from impinge.simulation.instant import NOT_FINITE, UNSOLVED
 FloatArray = NDArray[np.float64]
 
 _DEFAULT_SAMPLES = 500
-_OVERLAP = START_TOLERANCE  # depth at the start that is none, m
 _NAMED = 5  # contacts in a message
 
 
@@ -53,7 +56,7 @@ class SceneRun(Run):
         self, scene: Scene, layout: Layout, rules: Rules, u: FloatArray, progress: Callable[[float], None] | None
     ) -> None:
         names = [name for name, _ in (*layout.coordinates, *layout.velocities)]
-        grips = [f"grip_{grip.body}_{x}" for grip in scene.grips for x in ("fx", "fy", "fz", "mx", "my", "mz")]
+        grips = [name for grip in scene.grips for name in grip_signals(grip.body)]
         super().__init__(scene, [*names, *grips], progress)
         self.scene, self.layout = scene, layout
         self.stage = stage_of(layout, rules, u.size)
@@ -97,18 +100,42 @@ class SceneRun(Run):
         prepare_start(self.packed)
         if self.scene.grips:
             rest_grips(self.packed.address, 0.0)
-        self.settle_room(lambda: int(find_start(self.packed)))
+        if self.settle_room(lambda: int(find_start(self.packed))) == NO_POSE:
+            frame, fault = self._unposed()
+            raise bad_pose(self.scene, self.layout.frames[frame], fault)
         count, now = int(self.stage.used[NOW]), self.stage.now
-        gaps = now.point[:count, GAP]
-        if count and gaps.min() < -_OVERLAP:
-            worst = int(np.argmin(gaps))
-            one, other = (self.layout.frames[int(f)] for f in now.frames[worst])
+        pairs = now.frames[:count]
+        beyond = now.point[:count, GAP] + start_tolerance(self.layout.world.radius[pairs].min(axis=1))
+        if count and beyond.min() < 0.0:
+            worst = int(np.argmin(beyond))
+            one, other = (self.layout.frames[int(f)] for f in pairs[worst])
             raise StartError(
                 f"scene '{self.scene.name}'",
                 "parts that do not overlap at the start",
-                f"'{one}' and '{other}' overlapping by {-gaps[worst]:.3g} m",
+                f"'{one}' and '{other}' overlapping by {-now.point[worst, GAP]:.3g} m",
                 "Move one of them, or let them pass with ignore(...).",
             )
+
+    def _unposed(self) -> tuple[int, str]:
+        """Return the first frame of a path or link that has no pose now, and what is wrong with it."""
+        kind, frames = self.layout.world.kind, self.stage.frames
+        for f in np.flatnonzero((kind == FOLLOWS) | (kind == LINKED)):
+            tolerance = EXACT if kind[f] == FOLLOWS else LOOSE
+            fault = pose_fault(frames.at[f], frames.axes[f], frames.velocity[f], frames.spin[f], tolerance)
+            if fault:
+                return int(f), fault
+        raise AssertionError("every frame has a pose")
+
+    def _racing(self) -> str:
+        """Return what can be pushed and has velocities that are not finite."""
+        world, problem = self.layout.world, self.stage.problem
+        names = [f"robot '{robot.name}'" for robot in self.scene.robots]
+        names += [f"'{name}'" for name, kind in zip(self.layout.frames, world.kind, strict=True) if kind == FREE]
+        for velocities in (problem.free, problem.v):
+            racing = [name for name, v in zip(names, velocities, strict=True) if not (np.abs(v) < FASTEST).all()]
+            if racing:
+                break
+        return ", ".join(racing[:_NAMED])
 
     def look(self) -> None:
         """Let ``seen`` be what sensors see of the start."""
@@ -148,8 +175,14 @@ class SceneRun(Run):
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
         s = self.stage
+        if status == NO_POSE:
+            frame, fault = self._unposed()
+            return lost_pose(self.scene, self.layout.frames[frame], fault, self.time)
         if status == NOT_FINITE:
-            return f"at t = {self.time:g} s the motion stopped being finite: check the scene near this state"
+            return (
+                f"at t = {self.time:g} s the motion of {self._racing()} stopped being finite: "
+                "check the scene near this state"
+            )
         assert status == UNSOLVED
         count = int(s.used[NOW])
         worst = np.argsort(-s.problem.miss[:count])[:_NAMED]
@@ -184,18 +217,12 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
     )
 
 
-def _start_state(layout: Layout, changes: Mapping[str, float], who: str) -> tuple[FloatArray, FloatArray]:
-    """Return coordinates and velocities at the start, with changes by signal name."""
-    q, v = layout.q.copy(), layout.v.copy()
-    places = {name: (q, k) for k, (name, _) in enumerate(layout.coordinates)}
-    places |= {name: (v, k) for k, (name, _) in enumerate(layout.velocities)}
-    shown = layout.shown(q)
-    for name, value in changes.items():
-        if name not in places:
-            raise unknown_name(who, "start value", name, places)
-        array, k = places[name]
-        (shown if array is q else v)[k] = finite(f"start value '{name}' of {who}", value)
-    return layout.hidden(shown), v
+def _check_robots(scene: Scene, layout: Layout, q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+    """Raise the error that fits if a robot does not start on its constraints."""
+    for robot, at, first in zip(scene.robots, layout.world.first_q, layout.world.first_u, strict=True):
+        model, own = robot.model, slice(at, at + len(robot.model.coordinates))
+        terms = model.terms_at(q[own], v[own], 0.0, u[first : first + len(model.inputs)], robot.parameters)
+        check_constraints(f"start of robot '{robot.name}' of scene '{scene.name}'", model, terms)
 
 
 def simulate_scene(
@@ -215,12 +242,10 @@ def simulate_scene(
         raise InputError(who, "the law Complementarity, semi-implicit", repr(law), remedy)
     spacing = max(float(law.step), until / _DEFAULT_SAMPLES) if sample is None else sample
     layout = layout_of(scene)
-    q, v = _start_state(layout, start, who)
-    u = np.array([x.value for x in scene.inputs])
-    for name, value in inputs.items():
-        if name not in scene.input_places:
-            raise unknown_name(who, "input", name, scene.input_places)
-        u[scene.input_places[name]] = finite(f"input '{name}' of {who}", value)
+    x = values_of(who, "start value", [one for group in layout.start for one in group], start)
+    q, v = layout.hidden(x[: layout.q.size]), x[layout.q.size :]
+    u = values_of(who, "input", scene.inputs, inputs)
+    _check_robots(scene, layout, q, v, u)
     rules = rules_of(scene, law, spacing)
     run = SceneRun(scene, layout, rules, u, progress)
     run.stage.q[:], run.stage.v[:] = q, v

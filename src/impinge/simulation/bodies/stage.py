@@ -11,7 +11,8 @@ from impinge.contact.coulomb.problem import Problem, Work, allocate
 from impinge.geometry.broad import Grid, grid_space
 from impinge.geometry.collide import Collisions, collisions
 from impinge.geometry.table import MOST_POINTS, POINT_SIZE
-from impinge.scene.world import PATH, Layout, World
+from impinge.scene.paths import PATH
+from impinge.scene.world import Layout, World
 
 
 class Rules(NamedTuple):
@@ -38,7 +39,7 @@ class Frames(NamedTuple):
     axes: Cube  # (n, 3, 3)
     velocity: Matrix  # (n, 3): of the origin
     spin: Matrix  # (n, 3): angular velocity, world axes
-    bias: Matrix  # (n, 6): accelerations that are there without any force: of paths, and J̇v of links
+    bias: Matrix  # (n, 6): accelerations of links that are there without any force, J̇v
     jacobian: Cube  # (n, 6, widest): of linked frames, per velocity of their block; no rows without robots
     left: Matrix  # (n, 6): velocities of linked frames that their block's do not account for
     shape_at: Matrix  # (m, 3)

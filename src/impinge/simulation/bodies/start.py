@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from impinge.compile import ask, entry
 from impinge.scene.world import FREE
-from impinge.simulation.bodies.frames import set_frames, set_shapes
+from impinge.simulation.bodies.frames import posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import SceneLog, add_row
 from impinge.simulation.bodies.smooth import plain_inertia
 from impinge.simulation.bodies.stage import TIME, Stage
-from impinge.simulation.bodies.step import NO_ROOM
+from impinge.simulation.bodies.step import NO_POSE, NO_ROOM
 from impinge.simulation.bodies.touch import set_reach
 from impinge.simulation.instant import DONE
 
@@ -34,6 +34,8 @@ def find_start(s: Stage) -> int:
     set_frames(world, s, s.time[TIME])
     if s.rules.place_robots != 0:
         ask(s.rules.place_robots, (s, 0.0))
+    if not posed(world, s):
+        return NO_POSE
     set_shapes(world, s)
     set_reach(world, s, 0.0)
     return DONE if ask(s.rules.look_around, (s, 0.0)) != 0 else NO_ROOM

@@ -18,7 +18,7 @@ from impinge.contact.coulomb.newton import ACCEPTED
 from impinge.contact.coulomb.solve import NO_ROOM as NO_ROOM_TO_SOLVE
 from impinge.contact.coulomb.solve import SOLVED
 from impinge.geometry.table import GAP
-from impinge.simulation.bodies.frames import move, set_frames, set_shapes
+from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import SceneLog, add_row
 from impinge.simulation.bodies.push import scale_of, work_of
 from impinge.simulation.bodies.smooth import smooth_velocities
@@ -47,7 +47,9 @@ from impinge.simulation.bodies.touch import deepest, keep, set_reach
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
 
 NO_ROOM = 10  # for contacts
+NO_POSE = 11  # of a path or a link
 
+FASTEST = 1e100  # a velocity beyond which nothing is finite any more
 _REPEATS = 5  # of a step whose bodies went farther than was looked
 _STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
 _EXACT = 1e-9  # a difference that is rounding
@@ -130,11 +132,23 @@ def _same_impulses(s: Any) -> bool:
 
 
 @jit
+def _finite(velocities: Any) -> bool:
+    """Tell whether the velocities of all blocks are numbers that a step can move along."""
+    for b in range(velocities.shape[0]):
+        for j in range(velocities.shape[1]):
+            if not abs(velocities[b, j]) < FASTEST:
+                return False
+    return True
+
+
+@jit
 def take_step(world: Any, s: Any, t: float, h: float) -> int:
     """Take one step; the stage's state is that at its end if the status is DONE, else still that at its start."""
     set_frames(world, s, t)
     if s.rules.place_robots != 0:
         ask(s.rules.place_robots, (s, h))
+    if not posed(world, s):
+        return NO_POSE
     set_shapes(world, s)
     set_reach(world, s, h)
     problem = s.problem
@@ -145,6 +159,8 @@ def take_step(world: Any, s: Any, t: float, h: float) -> int:
     smooth_velocities(world, s, h)
     if s.rules.hold_bodies != 0:
         ask(s.rules.hold_bodies, (s, h))
+    if not _finite(problem.free):
+        return NOT_FINITE
     for _ in range(_REPEATS):
         if ask(s.rules.look_around, (s, h)) == 0:
             return NO_ROOM
@@ -157,10 +173,8 @@ def take_step(world: Any, s: Any, t: float, h: float) -> int:
         if not _outran(world, s, h):
             break
         s.counts[REPEATS] += 1
-    for b in range(problem.v.shape[0]):
-        for j in range(problem.v.shape[1]):
-            if not abs(problem.v[b, j]) < 1e100:
-                return NOT_FINITE
+    if not _finite(problem.v):
+        return NOT_FINITE
     _note(s, h)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))

@@ -14,7 +14,7 @@ from math import sqrt
 from typing import Any
 
 from impinge.compile import ask, entry, jit
-from impinge.geometry.broad import bounds, near_pairs
+from impinge.geometry.broad import bounds, near_pairs, place_of
 from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
 from impinge.scene.world import FREE, LINKED
 from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, Stage
@@ -42,17 +42,8 @@ def set_reach(world: Any, s: Any, h: float) -> None:
 @jit
 def _rub(world: Any, a: int, b: int, fa: int, fb: int) -> float:
     """Return the coefficient of friction of two shapes."""
-    key = min(fa, fb) * world.kind.size + max(fa, fb)
-    low, high = 0, world.rubbing.size
-    while low < high:
-        middle = (low + high) // 2
-        if world.rubbing[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < world.rubbing.size and world.rubbing[low] == key:
-        return world.coefficient[low]
-    return min(world.shapes.friction[a], world.shapes.friction[b])
+    own = place_of(world.rubbing, min(fa, fb) * world.kind.size + max(fa, fb))
+    return world.coefficient[own] if own >= 0 else min(world.shapes.friction[a], world.shapes.friction[b])
 
 
 @jit
