@@ -164,8 +164,11 @@ def test_one_branch_or_the_other_not_their_sum() -> None:
 def test_what_may_leave_its_domain_is_unknown(expression: Any) -> None:
     """Also behind fmin, fmax and comparisons, which would hide that a value is not a number."""
     assert np.isinf(bounds_of(expression, (-1.0, 1.0))).any()
-    assert bounds_of(ca.fmin(expression, 1.0), (-1.0, 1.0))[0] == -np.inf
-    assert bounds_of(ca.fmax(expression, 1.0), (-1.0, 1.0))[1] == np.inf
+    for of in (ca.fmin, ca.fmax):
+        for other in (1.0, -1.0):
+            found = bounds_of(of(expression, other), (-1.0, 1.0))
+            assert np.isinf(found[:2]).any()
+            assert np.isinf(found[2:]).all()
     assert (bounds_of(expression > 2.0, (-1.0, 1.0))[:2] == [0.0, 1.0]).all()
 
 

@@ -1,8 +1,10 @@
 """Interval arithmetic as LLVM assembly: every bound is rounded outward, and what is not known is infinite.
 
-An interval [lo, hi] contains every value that an expression takes while its arguments stay in theirs. A lower bound is
-never NaN nor +∞, an upper bound never NaN nor −∞: whatever overflows, or has no meaning, is unknown, [−∞, ∞]. Nothing
-here may be reordered or contracted, so no instruction has a fast-math flag.
+An interval [lo, hi] contains every value that an expression takes while its arguments stay in theirs. Between finite
+bounds it is certainly a number. What may overflow, or may have no meaning (the root of a negative number), has an
+infinite bound, and so has what depends on it: fmin(NaN, x) is x, so that it cannot be forgotten later. A lower bound is
+never NaN nor +∞, an upper one never NaN nor −∞. Nothing here may be reordered or contracted, so no instruction has a
+fast-math flag.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ _ZERO, _HALF, _ONE = literal(0.0), literal(0.5), literal(1.0)
 
 
 class Interval(NamedTuple):
-    """The registers (or literals) of both bounds, and whether the lower one is zero or more, whatever the arguments."""
+    """The registers (or literals) of both bounds, and whether it is known now that no number in it is below zero."""
 
     lo: str
     hi: str
@@ -123,8 +125,17 @@ class Intervals:
         return Interval(self.greater(below, literal(least)), self.lesser(above, literal(most)), least >= 0.0)
 
     def unknown_if(self, bit: str, x: Interval) -> Interval:
-        """Return an interval, but all numbers if a truth value holds."""
-        return Interval(self.select(bit, UNKNOWN.lo, x.lo), self.select(bit, UNKNOWN.hi, x.hi))
+        """Return an interval, but one that says nothing if a truth value holds."""
+        lo = self.select(bit, _ZERO if x.positive else UNKNOWN.lo, x.lo)
+        return Interval(lo, self.select(bit, UNKNOWN.hi, x.hi), x.positive)
+
+    def unbounded(self, *intervals: Interval) -> str:
+        """Return whether one of some intervals has an infinite bound."""
+        bit = ""
+        for x in intervals:
+            one = self.emit(f"fcmp uge double {self.apply('fsub', x.hi, x.lo)}, {UNKNOWN.hi}")
+            bit = self.either(bit, one) if bit else one
+        return bit
 
     # Arithmetic
 
@@ -146,10 +157,7 @@ class Intervals:
         return self.outward(self.apply("fsub", x.lo, y.hi), self.apply("fsub", x.hi, y.lo))
 
     def multiply(self, x: Interval, y: Interval) -> Interval:
-        """Return x y: the hull of its corners.
-
-        A corner 0·∞ is NaN and left out. It stands for zero, which another corner is unless all of them are NaN.
-        """
+        """Return x y: the hull of its corners; if one of them is 0·∞, it is unknown."""
         if ONE in (x, y):
             return y if x == ONE else x
         if y.positive:
@@ -161,8 +169,11 @@ class Intervals:
             return self.outward(self.lesser(corner[0][0], corner[1][0]), self.greater(corner[0][1], corner[1][1]))
         lo, hi = corner[0][0], corner[0][0]
         for one in (corner[0][1], corner[1][0], corner[1][1]):
-            lo, hi = self.lesser(one, lo), self.greater(one, hi)
-        return self.outward(lo, hi)
+            lo, hi = self.lesser(lo, one), self.greater(hi, one)
+        none = self.either(
+            self.compare(corner[0][0], "uno", corner[0][1]), self.compare(corner[1][0], "uno", corner[1][1])
+        )
+        return self.unknown_if(none, self.outward(lo, hi))
 
     def magnitude(self, x: Interval) -> Interval:
         """Return |x|."""
@@ -183,9 +194,8 @@ class Intervals:
     def inverse(self, x: Interval) -> Interval:
         """Return 1/x."""
         lo, hi = self.apply("fdiv", _ONE, x.hi), self.apply("fdiv", _ONE, x.lo)
-        if x.positive:
-            return self.outward(lo, hi, least=0.0)
-        return self.unknown_if(self.contains_zero(x), self.outward(lo, hi))
+        pole = self.either(self.contains_zero(x), self.unbounded(x))
+        return self.unknown_if(pole, self.outward(lo, hi, least=0.0 if x.positive else -inf))
 
     def divide(self, x: Interval, y: Interval) -> Interval:
         """Return x / y."""
@@ -226,7 +236,8 @@ class Intervals:
         self, name: str, x: Interval, least: float = -inf, most: float = inf, share: float = _LIBRARY
     ) -> Interval:
         """Return a function of the C library that never falls, with its least and greatest values."""
-        return self.outward(self.call(name, x.lo), self.call(name, x.hi), share, least, most)
+        y = self.outward(self.call(name, x.lo), self.call(name, x.hi), share, least, most)
+        return self.unknown_if(self.unbounded(x), y)
 
     def root(self, x: Interval) -> Interval:
         """Return the square root, where x is not below zero."""
@@ -251,7 +262,7 @@ class Intervals:
             up = self.apply("fmul", self.greater(self.negative(value), _ZERO), bend)
             lo = self.apply("fsub", self.apply("fsub", value, down), reach)
             hi = self.apply("fadd", self.apply("fadd", value, up), reach)
-            found.append(self.outward(lo, hi, least=-1.0, most=1.0))
+            found.append(self.unknown_if(self.unbounded(x), self.outward(lo, hi, least=-1.0, most=1.0)))
         return found[0], found[1]
 
     def power(self, x: Interval, exponent: float) -> Interval:

@@ -1,7 +1,7 @@
-"""CasADi's list of scalar instructions as interval jets: bounds of every value, and of its rate along a path.
+"""CasADi's operations on interval jets: bounds of every value, and of its rate along a path.
 
 Rates follow from slopes by the chain rule, instruction by instruction. Where a function has a kink its slope is the
-hull of those on both sides; where it may jump, or leave its domain, its rate is unknown. So a rate bounds every
+hull of those on both sides; where it may jump, or its value is unbounded, its rate is unknown. So a rate bounds every
 difference quotient along the path, which is all that the mean value theorem asks for.
 """
 
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, pi, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
 from impinge.compile.intervals import ONE, UNKNOWN, ZERO, Interval, Intervals, constant, number
-from impinge.compile.ir import definition, dense_positions, literal
-
-FIELDS = 4  # numbers of a jet: least and greatest value, least and greatest rate
+from impinge.compile.ir import literal
 
 _ZERO = literal(0.0)
 _HALF_TURN = pi * (1.0 + 2.0**-50)
@@ -58,10 +56,18 @@ class Jets(Intervals):
                 rate = term if rate is None else self.add(rate, term)
         return Jet(x, rate)
 
+    def _unsteady_if(self, bit: str, rate: Interval) -> Interval:
+        """Return a rate, but one that may be anything if a truth value holds."""
+        return self.unknown_if(bit, Interval(rate.lo, rate.hi))
+
+    def _where_bounded(self, jet: Jet) -> Jet:
+        """Return a jet whose rate is unknown where its value is: behind a pole, or outside of a domain."""
+        return jet if jet.rate is None else Jet(jet.x, self._unsteady_if(self.unbounded(jet.x), jet.rate))
+
     def _jumping(self, x: Interval, may_jump: str, *arguments: Jet) -> Jet:
         """Return a value that is constant but for jumps."""
         moves = any(argument.rate is not None for argument in arguments)
-        return Jet(x, self.unknown_if(may_jump, ZERO) if moves else None)
+        return Jet(x, self._unsteady_if(may_jump, ZERO) if moves else None)
 
     def operation(self, op: int, arguments: list[Jet]) -> Jet:
         """Emit one CasADi operation; of one that is not known here, nothing is known."""
@@ -84,7 +90,7 @@ class Jets(Intervals):
             y = self._steps(op, x)
             return self._jumping(y, self.compare(y.lo, "olt", y.hi), jet)
         found = self._smooth(op, x)
-        return None if found is None else self._chain(found[0], (found[1], rate))
+        return None if found is None else self._where_bounded(self._chain(found[0], (found[1], rate)))
 
     def _smooth(self, op: int, x: Interval) -> tuple[Interval, Callable[[], Interval]] | None:
         """Return a smooth function, and a call that gives its slope."""
@@ -92,7 +98,7 @@ class Jets(Intervals):
             return self.square(x), lambda: self.add(x, x)
         if op == ca.OP_INV:
             y = self.inverse(x)
-            return y, lambda: self._but_for_pole(x, self.minus(self.square(y)))
+            return y, lambda: self.minus(self.square(y))
         if op == ca.OP_SQRT:
             y = self.root(x)
             return y, lambda: self.inverse(self.add(y, y))
@@ -102,7 +108,7 @@ class Jets(Intervals):
         if op == ca.OP_TAN:
             pole = self.contains_zero(self.sine_and_cosine(x)[1])
             y = self.unknown_if(pole, self.rising("tan", x))
-            return y, lambda: self.unknown_if(pole, self.add(ONE, self.square(y)))
+            return y, lambda: self.add(ONE, self.square(y))
         if op == ca.OP_COSH:
             return self._cosh(x), lambda: self.rising("sinh", x)
         if op == ca.OP_ACOS:
@@ -140,10 +146,6 @@ class Jets(Intervals):
             return self.inverse(self.subtract(ONE, self.square(x)))
         return self.multiply(_BELL, self.rising("llvm.exp.f64", self.minus(self.square(x)), least=0.0))  # erf
 
-    def _but_for_pole(self, x: Interval, slope: Interval) -> Interval:
-        """Return the slope of a power below zero: across its pole, where it jumps, nothing is known."""
-        return slope if x.positive else self.unknown_if(self.contains_zero(x), slope)
-
     def _cosh(self, x: Interval) -> Interval:
         return self.rising("cosh", self.magnitude(x), least=1.0)
 
@@ -161,7 +163,7 @@ class Jets(Intervals):
             sure, never = self.truth(x)
             return self.condition(never, sure)
         if op == ca.OP_SIGN:
-            return Interval(self._sign(x.lo), self._sign(x.hi))
+            return self.unknown_if(self.unbounded(x), Interval(self._sign(x.lo), self._sign(x.hi)))
         name = "llvm.floor.f64" if op == ca.OP_FLOOR else "llvm.ceil.f64"
         return Interval(self.call(name, x.lo), self.call(name, x.hi))
 
@@ -185,10 +187,12 @@ class Jets(Intervals):
         if op == ca.OP_DIV:
             inverse = self.inverse(y)
             z = self.multiply(x, inverse)
-            return self._chain(z, (lambda: inverse, a.rate), (lambda: self.minus(self.multiply(z, inverse)), b.rate))
+            slope = lambda: self.minus(self.multiply(z, inverse))  # noqa: E731
+            return self._where_bounded(self._chain(z, (lambda: inverse, a.rate), (slope, b.rate)))
         if op == ca.OP_HYPOT:
             z = self.root(self.add(self.square(x), self.square(y)))
-            return self._chain(z, (lambda: self.divide(x, z), a.rate), (lambda: self.divide(y, z), b.rate))
+            slopes = (lambda: self.divide(x, z), a.rate), (lambda: self.divide(y, z), b.rate)
+            return self._where_bounded(self._chain(z, *slopes))
         if op == ca.OP_ATAN2:
             return self._angle(a, b)
         if op in (ca.OP_POW, ca.OP_CONSTPOW):
@@ -201,7 +205,8 @@ class Jets(Intervals):
             return self.either_of(a, b, Jet(ZERO))
         if op in (ca.OP_FMOD, ca.OP_REMAINDER):
             size = self.magnitude(y)
-            z = self.unknown_if(self.contains_zero(y), Interval(self.negative(size.hi), size.hi))
+            none = self.either(self.contains_zero(y), self.unbounded(x, y))
+            z = self.unknown_if(none, Interval(self.negative(size.hi), size.hi))
             return self._jumping(z, "true", a, b)
         return self._comparison(op, a, b)
 
@@ -222,6 +227,8 @@ class Jets(Intervals):
                 sure, never = self.either(sure, sure_too), self.both(never, never_too)
         else:
             return None
+        number = self.emit(f"xor i1 {self.unbounded(x, y)}, true")  # else every comparison may be false
+        sure, never = self.both(sure, number), self.both(never, number)
         return self._jumping(self.condition(sure, never), self.neither(sure, never), a, b)
 
     def either_of(self, condition: Jet, a: Jet, b: Jet) -> Jet:
@@ -230,20 +237,21 @@ class Jets(Intervals):
         rate = None
         if any(jet.rate is not None for jet in (condition, a, b)):
             undecided = self.neither(sure, never) if condition.rate is not None else "false"
-            rate = self.unknown_if(undecided, self.choose(sure, never, a.rate or ZERO, b.rate or ZERO))
+            rate = self._unsteady_if(undecided, self.choose(sure, never, a.rate or ZERO, b.rate or ZERO))
         return Jet(self.choose(sure, never, a.x, b.x), rate)
 
     def _extreme(self, op: int, a: Jet, b: Jet) -> Jet:
         x, y = a.x, b.x
         pick = self.lesser if op == ca.OP_FMIN else self.greater
-        positive = (x.positive and y.positive) if op == ca.OP_FMIN else (x.positive or y.positive)
+        none = self.unbounded(x, y)
         first, second = self.compare(x.hi, "olt", y.lo), self.compare(y.hi, "olt", x.lo)
         if op == ca.OP_FMAX:
             first, second = second, first
         rate = None
         if a.rate is not None or b.rate is not None:
-            rate = self.choose(first, second, a.rate or ZERO, b.rate or ZERO)
-        return Jet(Interval(pick(x.lo, y.lo), pick(x.hi, y.hi), positive), rate)
+            rate = self._unsteady_if(none, self.choose(first, second, a.rate or ZERO, b.rate or ZERO))
+        z = Interval(pick(x.lo, y.lo), pick(x.hi, y.hi), x.positive and y.positive)
+        return Jet(self.unknown_if(none, z), rate)
 
     def _with_sign(self, a: Jet, b: Jet) -> Jet:
         above, below = self.compare(b.x.lo, "ogt", _ZERO), self.compare(b.x.hi, "olt", _ZERO)
@@ -253,7 +261,7 @@ class Jets(Intervals):
         if a.rate is not None or b.rate is not None:
             rate = self.choose(above, below, size.rate or ZERO, flipped.rate or ZERO)
             if b.rate is not None:
-                rate = self.unknown_if(self.neither(above, below), rate)
+                rate = self._unsteady_if(self.neither(above, below), rate)
         return Jet(self.choose(above, below, size.x, flipped.x), rate)
 
     def _angle(self, a: Jet, b: Jet) -> Jet:
@@ -266,85 +274,23 @@ class Jets(Intervals):
             lo, hi = self.lesser(lo, corner), self.greater(hi, corner)
         z = self.outward(lo, hi, 2.0**-49)
         lo, hi = self.select(cut, literal(-_HALF_TURN), z.lo), self.select(cut, literal(_HALF_TURN), z.hi)
+        z = self.unknown_if(self.unbounded(x, y), Interval(lo, hi))
         square = self.inverse(self.add(self.square(x), self.square(y)))
         angle, rate = self._chain(
-            Interval(lo, hi),
+            z,
             (lambda: self.multiply(x, square), a.rate),
             (lambda: self.minus(self.multiply(y, square)), b.rate),
         )
-        return Jet(angle, None if rate is None else self.unknown_if(cut, rate))
+        return self._where_bounded(Jet(angle, None if rate is None else self._unsteady_if(cut, rate)))
 
     def _power(self, a: Jet, b: Jet) -> Jet:
         x, y = a.x, b.x
         exponent = number(y)
         if exponent is not None:
-            slope = self.multiply(constant(exponent), self.power(x, exponent - 1.0))
-            slope = slope if exponent > 0.0 else self._but_for_pole(x, slope)
-            return self._chain(self.power(x, exponent), (lambda: slope, a.rate))
+            slope = lambda: self.multiply(constant(exponent), self.power(x, exponent - 1.0))  # noqa: E731
+            return self._where_bounded(self._chain(self.power(x, exponent), (slope, a.rate)))
         log = self.within(x, 0.0, inf, self.rising("llvm.log.f64", x))
-        outside = self.compare(x.lo, "olt", _ZERO)
-        z = self.unknown_if(outside, self.rising("llvm.exp.f64", self.multiply(y, log), least=0.0))
+        lo, hi, _ = self.rising("llvm.exp.f64", self.multiply(y, log), least=0.0)
+        z = self.unknown_if(self.compare(x.lo, "olt", _ZERO), Interval(lo, hi))  # of a whole exponent it may be any
         by_base = lambda: self.multiply(z, self.divide(y, x))  # noqa: E731
-        return self._chain(z, (by_base, a.rate), (lambda: self.multiply(z, log), b.rate))
-
-
-def _if_else(nodes: list[tuple[int, list[int]]], k: int) -> tuple[int, int, int] | None:
-    """Return condition and branches if a node is CasADi's if_else, (c ? a : 0) + (!c ? b : 0)."""
-    op, arguments = nodes[k]
-    if op != ca.OP_ADD or any(nodes[i][0] != ca.OP_IF_ELSE_ZERO for i in arguments):
-        return None
-    (condition, yes), (negated, no) = (nodes[i][1] for i in arguments)
-    return (condition, yes, no) if nodes[negated] == (ca.OP_NOT, [condition]) else None
-
-
-def bounds_assembly(function: Any, moving: int, entry: str) -> str:
-    """Write a CasADi SX function as one of jets, ``void entry(double* in_0, ..., double* in_n, double* out)``.
-
-    The first ``moving`` inputs and all outputs have `FIELDS` numbers for each element: least and greatest value, least
-    and greatest rate. The other inputs are numbers that do not move.
-    """
-    code = Jets()
-    nodes: list[tuple[int, list[int]]] = []
-    jets: list[Jet] = []
-    place: dict[int, int] = {}
-    results: dict[int, Jet] = {}
-    starts = [sum(function.numel_out(j) for j in range(k)) for k in range(function.n_out())]
-    positions = [dense_positions(function.sparsity_out(k)) for k in range(function.n_out())]
-
-    def load(pointer: str, index: int) -> str:
-        address = code.emit(f"getelementptr double, ptr {pointer}, i64 {index}")
-        return code.emit(f"load double, ptr {address}")
-
-    def loaded(pointer: str, index: int) -> Interval:
-        lo, hi = load(pointer, index), load(pointer, index + 1)
-        return Interval(code.greater(lo, UNKNOWN.lo), code.lesser(hi, UNKNOWN.hi))
-
-    for k in range(function.n_instructions()):
-        op, source, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if op == ca.OP_OUTPUT:
-            results[starts[target[0]] + positions[target[0]][target[1]]] = jets[place[source[0]]]
-            continue
-        if op == ca.OP_CONST:
-            nodes.append((op, []))
-            jets.append(Jet(constant(function.instruction_constant(k))))
-        elif op == ca.OP_INPUT:
-            nodes.append((op, []))
-            pointer, i = f"%in{source[0]}", source[1]
-            if source[0] < moving:
-                jets.append(Jet(loaded(pointer, FIELDS * i), loaded(pointer, FIELDS * i + 2)))
-            else:
-                value = load(pointer, i)
-                jets.append(Jet(Interval(code.greater(value, UNKNOWN.lo), code.lesser(value, UNKNOWN.hi))))
-        else:
-            nodes.append((op, [place[s] for s in source]))
-            branches = _if_else(nodes, len(nodes) - 1)
-            chosen = nodes[-1][1] if branches is None else branches
-            arguments = [jets[i] for i in chosen]
-            jets.append(code.operation(op, arguments) if branches is None else code.either_of(*arguments))
-        place[target[0]] = len(nodes) - 1
-
-    for index, jet in results.items():
-        for j, value in enumerate((*jet.x[:2], *(jet.rate or ZERO)[:2])):
-            address = code.emit(f"getelementptr double, ptr %out, i64 {FIELDS * index + j}")
-            code.lines.append(f"  store double {value}, ptr {address}")
-    return definition(entry, function.n_in(), code.lines)
+        return self._where_bounded(self._chain(z, (by_base, a.rate), (lambda: self.multiply(z, log), b.rate)))

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import cache, machine
+from impinge.compile.bounds import FIELDS, bounds_assembly
 from impinge.compile.ir import assembly
-from impinge.compile.jets import FIELDS, bounds_assembly
 from impinge.errors import CompileError
 
 _loaded: dict[str, tuple[int, Any]] = {}
