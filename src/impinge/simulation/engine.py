@@ -3,7 +3,7 @@
     while t < end:
         record x at t if it is due
         try a step of length h from x; shrink h until its error is within tolerance
-        find the first guard that falls inside the step
+        find the first guard that falls inside the step, and prove that no gap closes unseen before it
         if none:  t, x ← end of the step
         else:     x⁻ ← x just before the fall;  x⁺ ← x just after it, t ← that instant
                   decide modes, re-evaluate, until no mode changes
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import entry, jit
+from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.guards import resolution
@@ -102,6 +102,8 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             w.counts[REJECTED] += 1
             w.time[STEP] = 0.5 * h
             continue
+        if plant.proof.prove != 0 and ask(plant.proof.prove, (plant, w, t, h, low)) != 0:
+            low, high = w.proof.event[0], w.proof.event[1]
         w.counts[STEPS] += 1
         step = log.steps[log.used[STEP_LOG]]
         step[0], step[1] = t, min(low, 1.0) * h

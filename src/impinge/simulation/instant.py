@@ -32,7 +32,6 @@ from impinge.simulation.plant import (
     Workspace,
     assign,
     assign_rows,
-    swap,
 )
 from impinge.simulation.record import add_events, add_row, add_samples, note_extremes
 from impinge.simulation.roots import NONE
@@ -49,6 +48,13 @@ _TURNS, _STRAIGHT = 60, 1e-9
 
 # What a run comes back with.
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+@jit
+def swap(one: Any, other: Any) -> None:
+    """Exchange the elements of two vectors."""
+    for i in range(one.size):
+        one[i], other[i] = other[i], one[i]
 
 
 @jit
@@ -274,6 +280,8 @@ def _through_tail(plant: Any, w: Any, log: Any, longest: float) -> bool:
         return False
     _resume(plant, w)
     fits = try_step(plant, w, t, tail) <= 1.0 and find_event(plant, w, t, tail)[0] == NONE
+    if fits and plant.proof.prove != 0:
+        fits = ask(plant.proof.prove, (plant, w, t, tail, NONE)) == 0
     if fits:
         add_samples(plant, w, log, t, tail, t + tail)
         assign(w.left_y, w.trial)

@@ -15,13 +15,16 @@ class Adaptive:
 
     Args:
         rtol, atol: the error of one step may be ``atol + rtol·|x|`` in each coordinate, velocity and gap.
-        max_step: longest step, s; a fiftieth of the run by default. Free flight is exact at any step, and a
-            bump much narrower than a step's travel can slip between its stages: give a smaller one then.
+        max_step: longest step, s; a fiftieth of the run by default.
+        prove: whether every open gap is proved to stay open over each step, so that no gap closes unseen along the
+            dense output, however narrow a bump is against the way of a step. The certificate counts the steps for
+            which that was possible. Without it, a bump much narrower than that way can slip between the stages.
     """
 
     rtol: float = 1e-8
     atol: float = 1e-10
     max_step: float | None = None
+    prove: bool = True
 
     tableau = DORMAND_PRINCE
     step = 0.0
@@ -43,9 +46,11 @@ class FixedStep:
 
     Args:
         step: grid spacing, s.
+        prove: as in `Adaptive`.
     """
 
     step: float
+    prove: bool = True
 
     tableau = CLASSICAL
     rtol = 1e-8

@@ -26,6 +26,7 @@ from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap
+from impinge.simulation.proof import FRAME, Proof, ProofWorkspace, proof_workspace
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.system import System
 from impinge.simulation.tableau import Tableau
@@ -76,6 +77,7 @@ class Plant(NamedTuple):
     normal: Integers  # for each row, that of the gap of its contact
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
     mu: Vector  # coefficients of friction, infinite where it never slides
+    proof: Proof
     stabilization: Vector
     tableau: Tableau
     rtol: float
@@ -133,6 +135,7 @@ class Workspace(NamedTuple):
     turned: Integers  # how often each contact has begun to slide from a stand at this instant
     struck: Integers  # contacts that pushed in an impact at this instant
     impact: ImpactWorkspace
+    proof: ProofWorkspace
     since: Vector
     min_gap: Vector
     min_force: Vector
@@ -206,13 +209,6 @@ def assign(target: Any, source: Any) -> None:
 
 
 @jit
-def swap(one: Any, other: Any) -> None:
-    """Exchange the elements of two vectors."""
-    for i in range(one.size):
-        one[i], other[i] = other[i], one[i]
-
-
-@jit
 def assign_rows(target: Any, source: Any) -> None:
     """Copy one description of all rows into another."""
     for k in range(source.shape[0]):
@@ -271,6 +267,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
+        proof=proof_workspace(plant.proof, 2 * FRAME if plant.turn else 0),
         since=contacts.copy(),
         min_gap=np.full(plant.nc, np.inf),
         min_force=np.full(plant.nc, np.inf),

@@ -32,6 +32,8 @@ from impinge.simulation.plant import (
     sizes,
 )
 from impinge.simulation.pool import room_for
+from impinge.simulation.proof import Proof, no_proof, proof_of
+from impinge.simulation.prove import prove
 from impinge.simulation.record import ROWS, add_current, measure
 from impinge.simulation.result import Result
 from impinge.simulation.scene_model import SceneModel
@@ -40,6 +42,7 @@ from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_pla
 from impinge.simulation.still import stop_slips
 from impinge.simulation.strike import strike
 from impinge.simulation.system import System
+from impinge.simulation.trace import bound, trace
 
 FloatArray = NDArray[np.float64]
 
@@ -129,6 +132,7 @@ def simulate(
         prepare((*EventDriven.code, *law_code(driven)))
         plant = plant_of(system, driven, p, stabilization, chosen, end)._replace(
             flight=system.flight.address if isinstance(system, Model) and system.constraints else 0,
+            proof=_proof(system, p) if chosen.prove else no_proof(),
             sample=spacing,
             every_step=sample is None,
         )
@@ -151,6 +155,13 @@ def _check_stepped(who: str, law: Complementarity, method: Method | None) -> Non
     if method is not None:
         remedy = f"Leave it out: the law '{law.name}' has a step of its own."
         raise InputError(who, "no method", repr(method), remedy)
+
+
+def _proof(system: Model | SceneModel, p: FloatArray) -> Proof:
+    """Return how the gaps of a model or scene are bounded along a step."""
+    if isinstance(system, SceneModel):
+        return no_proof()
+    return proof_of(system.bounds, p, prove.address, trace.address, bound.address)
 
 
 def plant_of(
@@ -186,6 +197,7 @@ def plant_of(
         parameters=parameters,
         **tables,
         mu=friction_of(model, parameters),
+        proof=no_proof(),
         stabilization=np.array(gains),
         tableau=method.tableau,
         rtol=method.rtol,
