@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Cube, Integers, Kernel, Matrix, Vector, compile_kernel
+from impinge.compile import Cube, Integers, Kernel, Matrix, Vector, compile_bounds, compile_kernel
 from impinge.errors import ImpingeError, InputError
 from impinge.geometry.pack import shape_tables
 from impinge.geometry.table import Shapes
@@ -29,6 +29,7 @@ FloatArray = NDArray[np.float64]
 STANDS, FREE, FOLLOWS, LINKED = 0, 1, 2, 3
 # Numbers of a path: position, axes (column by column), velocity, angular velocity, and both their rates.
 PATH = 24
+POSE = 12  # of them, position and axes
 
 
 class World(NamedTuple):
@@ -152,16 +153,30 @@ def _path(who: str, given: Any, t: Any) -> Any:
     return ca.vertcat(x, ca.vec(R), velocity, spin, rate(velocity), rate(spin))
 
 
-def path_kernel(scene: Scene) -> Kernel | None:
-    """Compile all paths of a scene into one function of time and inputs."""
-    if not scene.paths:
-        return None
+def _paths(scene: Scene) -> tuple[Any, Any, list[Any]]:
+    """Return time, inputs, and the numbers of all paths of a scene as expressions of these."""
     t, u = ca.SX.sym("t"), ca.SX.sym("u", len(scene.inputs))
     places = {x.name: k for k, x in enumerate(scene.inputs)}
     columns = []
     for name, (path, inputs) in scene.paths.items():
         who = f"path of '{name}' in scene '{scene.name}'"
         columns.append(_path(who, path(t, *[u[places[one]] for one in inputs]), t))
+    return t, u, columns
+
+
+def path_bounds(scene: Scene) -> Kernel | None:
+    """Compile what bounds position and axes (POSE numbers) of all paths of a scene over a span of time."""
+    if not scene.paths:
+        return None
+    t, u, columns = _paths(scene)
+    return compile_bounds("path_bounds", {"t": t}, {"u": u}, {"poses": ca.vertcat(*(x[:POSE] for x in columns))})
+
+
+def path_kernel(scene: Scene) -> Kernel | None:
+    """Compile all paths of a scene into one function of time and inputs."""
+    if not scene.paths:
+        return None
+    t, u, columns = _paths(scene)
     try:
         return compile_kernel("paths", {"t": t, "u": u}, {"poses": ca.vertcat(*columns)})
     except ImpingeError as problem:

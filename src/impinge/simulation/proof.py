@@ -84,6 +84,12 @@ def proof_of(bounds: GapBounds, p: NDArray[np.float64], prove: int, trace: int, 
     )
 
 
+def proof_of_scene(contacts: int, prove: int, trace: int, bound: int) -> Proof:
+    """Return how the gaps of a scene are bounded: all of them, by the code of `scene_bounds`."""
+    one = no_proof(contacts, prove)
+    return one._replace(trace=trace, bound=bound, curved=np.ones(contacts, dtype=np.int64))
+
+
 def proof_workspace(proof: Proof, paths: int) -> ProofWorkspace:
     """Allocate what proofs write to, with room for this many paths at least."""
     rows = max([paths if proof.trace else 0, *np.diff(proof.first).tolist()])

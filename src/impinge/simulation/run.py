@@ -32,10 +32,11 @@ from impinge.simulation.plant import (
     sizes,
 )
 from impinge.simulation.pool import room_for
-from impinge.simulation.proof import Proof, no_proof, proof_of
+from impinge.simulation.proof import Proof, no_proof, proof_of, proof_of_scene
 from impinge.simulation.prove import prove
 from impinge.simulation.record import ROWS, add_current, measure
 from impinge.simulation.result import Result
+from impinge.simulation.scene_bounds import bound_scene, trace_scene
 from impinge.simulation.scene_model import SceneModel
 from impinge.simulation.settle import settle
 from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_plant
@@ -160,7 +161,8 @@ def _check_stepped(who: str, law: Complementarity, method: Method | None) -> Non
 def _proof(system: Model | SceneModel, p: FloatArray) -> Proof:
     """Return how the gaps of a model or scene are bounded along a step."""
     if isinstance(system, SceneModel):
-        return no_proof()
+        prepare((prove, trace_scene, bound_scene))
+        return proof_of_scene(len(system.gaps), prove.address, trace_scene.address, bound_scene.address)
     return proof_of(system.bounds, p, prove.address, trace.address, bound.address)
 
 

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import Kernel, Struct, prepare
+from impinge.compile.bounds import FIELDS
 from impinge.contact.law import Law
 from impinge.errors import InputError, unknown_name
 from impinge.model import Gap, Quantity, finite
 from impinge.scene.scene import Scene
-from impinge.scene.world import FOLLOWS, FREE, PATH, Layout, layout_of
+from impinge.scene.world import FOLLOWS, FREE, PATH, POSE, Layout, layout_of, path_bounds
 from impinge.simulation import scene_kernel
 from impinge.simulation.check import check_gaps
 from impinge.simulation.scene_contact import VECTORS
@@ -64,7 +65,9 @@ class SceneModel:
         self.contacts = tuple(gap.name for gap in self.gaps)
         self.slips = tuple((c, slip) for c, gap in enumerate(self.gaps) for slip in gap.slips)
         self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
-        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs))
+        self._path_bounds = path_bounds(scene)
+        paths = 0 if self._path_bounds is None else self._path_bounds.address
+        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), paths)
         self._packed = Struct(self.tables)
         nq, nv, m = layout.q.size, layout.v.size, len(self.gaps) + len(self.slips)
         inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
@@ -126,7 +129,7 @@ class SceneModel:
         q[:] = self.layout.shown(q)
 
 
-def _tables(layout: Layout, features: Features, nu: int) -> SceneTables:
+def _tables(layout: Layout, features: Features, nu: int, paths: int) -> SceneTables:
     world = layout.world
     n, grips = world.kind.size, world.held.size
     nc = features.radius.size
@@ -156,4 +159,7 @@ def _tables(layout: Layout, features: Features, nu: int) -> SceneTables:
         local=np.zeros((VECTORS, 3)),
         unit=np.zeros(4),
         nu=nu,
+        path_bounds=paths,
+        moment=np.zeros(FIELDS),
+        ranges=np.zeros(FIELDS * POSE * world.followers.size),
     )

@@ -63,6 +63,9 @@ class SceneTables(NamedTuple):
     local: Matrix  # vectors in passing
     unit: Vector  # a quaternion in passing
     nu: int
+    path_bounds: int  # address of the kernel of `scene.world.path_bounds`, or 0
+    moment: Vector  # a span of time, as that kernel takes it
+    ranges: Vector  # what it says
 
 
 tables_at = struct_at(SceneTables)
