@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Integers, Matrix, Vector, pack_once
+from impinge.compile import Integers, Matrix, Vector, pack_for, pack_once
 from impinge.compile.bounds import FIELDS
+from impinge.model import Model
 from impinge.model.bounds import GapBounds
 
 # Parts of a step, at most, that one gap is bounded over; how narrow they get, as a share of the step.
@@ -64,15 +65,27 @@ def no_proof(contacts: int = 0, prove: int = 0) -> Proof:
     return found
 
 
-def proof_of(bounds: GapBounds, p: NDArray[np.float64], prove: int, trace: int, bound: int) -> Proof:
-    """Return how the gaps of a model are bounded, for a vector of parameters and the code that does it."""
+def proof_of(model: Model, p: NDArray[np.float64], prove: int, trace: int, bound: int) -> Proof:
+    """Return how the gaps of a model are bounded, for a vector of parameters and the code that does it.
+
+    That of the last run is kept with the model, packed: most runs have the same parameters.
+    """
+    bounds = model.bounds
     if not any(bounds.kernels):
         return no_proof(len(bounds.kernels), prove)
+    kept = model.__dict__.get("_proof")
+    if kept is None or kept[0] != p.tobytes():
+        proof = _proof_of(bounds, p)._replace(prove=prove, trace=trace, bound=bound)
+        forget = pack_for(model, proof)
+        if kept is not None:
+            kept[2]()
+        kept = model.__dict__["_proof"] = p.tobytes(), proof, forget
+    return cast(Proof, kept[1])
+
+
+def _proof_of(bounds: GapBounds, p: NDArray[np.float64]) -> Proof:
     values = bounds.coefficients(p)
-    return Proof(
-        prove=prove,
-        trace=trace,
-        bound=bound,
+    return no_proof()._replace(
         curved=np.array([0 if kernel is None else kernel.address for kernel in bounds.kernels], dtype=np.int64),
         first=_starts(bounds.forms),
         term=_starts(tuple(map(len, bounds.terms))),

@@ -5,9 +5,10 @@ step, then over ever smaller parts of it until each is proved:
 
     γ > 0 by its bounds; or it does not fall; or from both ends of the part, with slopes in [m, M], it cannot reach zero
 
-A part that begins above zero and ends below it contains a fall: whatever is behind it is dropped. Parts are halved in
-the order in which they were made, so that where nothing can be proved the step is at least looked at evenly. What is
-left after so many parts is not proved, and counted.
+Zero stands for minus the tolerance of a step: what is above that has not closed, as far as a step knows. A part that
+begins above zero and ends below it contains a fall: whatever is behind it is dropped. Parts are halved in the order in
+which they were made, so that where nothing can be proved the step is at least looked at evenly. What is left after so
+many parts is not proved, and counted.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ _OPEN, _FALLS, _UNDECIDED = 0, 1, 2
 
 
 @jit
-def _no_fall(bounds: Any, begin: float, end: float, width: float) -> bool:
-    """Tell whether a gap that is ``begin`` and ``end`` at both ends of a part surely does not fall through zero in it.
+def _no_fall(bounds: Any, begin: float, end: float, width: float, zero: float) -> bool:
+    """Tell whether a gap that is ``begin`` and ``end`` at both ends of a part surely does not fall in it.
 
-    Zero stands for −TOUCHING, below which it has clearly fallen.
+    Only below ``zero``, a negative number, has it fallen.
     """
     least, greatest, m, M = bounds[0], bounds[1], bounds[2], bounds[3]
-    if least > -TOUCHING or m >= 0.0 or (begin <= 0.0 and greatest <= 0.0):
+    if least > zero or m >= 0.0 or (begin <= 0.0 and greatest <= 0.0):
         return True
-    above, behind = begin + TOUCHING, end + TOUCHING
+    above, behind = begin - zero, end - zero
     if not (above >= 0.0 and behind >= 0.0):
         return False
     return M <= 0.0 or M * above - m * behind + 1.001 * m * M * width > 0.0
 
 
 @jit
-def _value(bounds: Any) -> float:
+def _value(bounds: Any, zero: float) -> float:
     """Return a gap at one place from its bounds there: where rounding decides whether it has fallen, it has not."""
-    return bounds[1] if bounds[1] < -TOUCHING else max(bounds[0], -TOUCHING)
+    return bounds[1] if bounds[1] < zero else max(bounds[0], zero)
 
 
 @jit
@@ -56,17 +57,17 @@ def _write(part: Any, a: float, b: float, begin: float, end: float) -> None:
 
 @jit
 def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
-    """Prove that a gap does not fall through zero in [0, end] of the step just computed, or find where it does.
+    """Prove that a gap does not fall in [0, end] of the step just computed, or find where it does.
 
     A fall that is found is between the two places in ``w.proof.event``.
     """
-    proof, i = w.proof, plant.nh + c
+    proof, i, zero = w.proof, plant.nh + c, -plant.atol
     if ask(plant.proof.trace, (plant, w, t, h, c, end)) != 0:
         return _OPEN
     parts, value = proof.parts, w.rows_end[VALUE, i]
     if end < 1.0:
         ask(plant.proof.bound, (plant, w, t, h, c, end, end))
-        value = _value(proof.bounds)
+        value = _value(proof.bounds, zero)
         ask(plant.proof.bound, (plant, w, t, h, c, 0.0, end))
     _write(parts[0], 0.0, end, w.rows_start[VALUE, i], value)
     n, count, open_, left, right = 0, 1, True, NONE, NONE
@@ -77,19 +78,18 @@ def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
             continue
         if n > 1:
             ask(plant.proof.bound, (plant, w, t, h, c, a, b))
-        falls = begin >= -TOUCHING and value < -TOUCHING
-        if falls:
+        if begin > 0.0 and value < zero:
             left, right = a, b
             if proof.bounds[3] < 0.0:
                 continue
-        elif _no_fall(proof.bounds, begin, value, b - a):
+        elif _no_fall(proof.bounds, begin, value, b - a, zero):
             continue
         if count + 2 > parts.shape[0] or b - a <= NARROWEST:
             open_ = False
             continue
         x = 0.5 * (a + b)
         ask(plant.proof.bound, (plant, w, t, h, c, x, x))
-        middle = _value(proof.bounds)
+        middle = _value(proof.bounds, zero)
         open_ &= proof.bounds[0] > -np.inf
         _write(parts[count], a, x, begin, middle)
         _write(parts[count + 1], x, b, middle, value)

@@ -163,7 +163,7 @@ def _proof(system: Model | SceneModel, p: FloatArray) -> Proof:
     if isinstance(system, SceneModel):
         prepare((prove, trace_scene, bound_scene))
         return proof_of_scene(len(system.gaps), prove.address, trace_scene.address, bound_scene.address)
-    return proof_of(system.bounds, p, prove.address, trace.address, bound.address)
+    return proof_of(system, p, prove.address, trace.address, bound.address)
 
 
 def plant_of(

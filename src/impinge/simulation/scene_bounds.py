@@ -18,9 +18,9 @@ import numpy as np
 from impinge.compile import call, entry, jit
 from impinge.compile.bounds import FIELDS
 from impinge.scene.world import FOLLOWS, FREE, POSE, STANDS
-from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import VALUE, Plant, Workspace
-from impinge.simulation.scene_contact import dot, turned
+from impinge.simulation.plant import Plant, Workspace
+from impinge.simulation.scene_contact import dot, place, turned
+from impinge.simulation.scene_kernel import move
 from impinge.simulation.scene_tables import tables_at
 from impinge.simulation.step import dense_state
 from impinge.simulation.trace import clear_path, write_path, write_ranges
@@ -101,9 +101,10 @@ def bound_scene(plant: Plant, w: Workspace, t: float, h: float, c: int, a: float
     """Do for a scene what `trace.bound` does for a model: at one place the gap itself, over a part its rate."""
     s, bounds, box = tables_at(int(plant.parameters[0])), w.proof.bounds, w.proof.box
     if a == b:
-        dense_state(plant, w, h, a, w.scratch[0])
-        evaluate(plant, w, t + a * h, w.scratch[0], w.scratch[1])
-        bounds[0] = bounds[1] = w.rows[VALUE, plant.nh + c]
+        y, nq = w.scratch[0], plant.nq
+        dense_state(plant, w, h, a, y)
+        move(s, y[:nq], y[nq : nq + plant.nv], t + a * h, w.u)
+        bounds[0] = bounds[1] = place(s, c)
         return
     f, world = s.features, s.world
     one, other = f.ball_frame[c], f.surface_frame[c]

@@ -41,7 +41,7 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
         else:
             evaluate_and_press(plant, w, t + h, w.trial, w.K[s])
     assign_rows(w.rows_end, w.rows)
-    return _error(plant, w, h)
+    return step_error(plant, w, h, True)
 
 
 @jit
@@ -54,11 +54,11 @@ def _finite(y: Any) -> float:
 
 
 @jit
-def _error(plant: Any, w: Any, h: float) -> float:
+def step_error(plant: Any, w: Any, h: float, compare: bool) -> float:
     """Return the largest component of the error estimate over its tolerance, infinite if not finite.
 
-    Coordinates, velocities, gaps, slips, bristles and extents count. Gaps, slips and extents also have the difference
-    between their integrated and true values: a surface whose bumps fall between the stages shows there.
+    Coordinates, velocities, gaps, slips, bristles and extents count. Gaps, slips and extents are also to be compared:
+    their integrated and true values differ where the bumps of a surface fall between the stages, or where it jumps.
     """
     if plant.fixed_step > 0.0:
         return _finite(w.trial)
@@ -72,7 +72,7 @@ def _error(plant: Any, w: Any, h: float) -> float:
         for s in range(tableau.c.size):
             estimate += tableau.error[s] * w.K[s, i]
         estimate = abs(h * estimate)
-        if x <= i < rows or i >= extents:
+        if compare and (x <= i < rows or i >= extents):
             row = plant.nh + i - x if i < rows else m + i - extents
             estimate = max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
         scale = plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i]))

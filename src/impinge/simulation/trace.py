@@ -91,6 +91,31 @@ def _write_paths(plant: Any, w: Any, t: float, h: float, c: int) -> None:
 
 
 @jit
+def _write_first_box(plant: Any, w: Any, t: float, h: float, c: int) -> None:
+    """Write ranges of all forms over the whole step without their paths, from how much the stages differ."""
+    p, tableau = plant.proof, plant.tableau
+    for f in range(p.first[c], p.first[c + 1]):
+        at, straight, spread, slack = p.offset[f], 0.0, 0.0, _ROUNDING * abs(p.offset[f])
+        for k in range(p.term[f], p.term[f + 1]):
+            i, slope = p.component[k], p.slope[k]
+            value, rate, differ = t, 1.0, 0.0
+            if i < plant.nq:
+                value, rate = w.y[i], w.K[0, i]
+                for s in range(1, tableau.c.size):
+                    differ = max(differ, abs(w.K[s, i] - rate))
+            way = slope * h * rate
+            at += slope * value
+            straight += way
+            spread += abs(slope) * h * differ
+            slack += _ROUNDING * abs(slope * value) + _ROUGHNESS * abs(way)
+        box = w.proof.box[FIELDS * (f - p.first[c]) :]
+        around = tableau.spread * spread + slack
+        box[0], box[1] = at + min(straight, 0.0) - around, at + max(straight, 0.0) + around
+        around = tableau.rate_spread * spread + 4.0 * slack
+        box[2], box[3] = straight - around, straight + around
+
+
+@jit
 def _write_box(plant: Any, w: Any, c: int, a: float, b: float) -> None:
     for k in range(plant.proof.first[c + 1] - plant.proof.first[c]):
         write_ranges(w.proof.path[k], a, b, w.proof.box[FIELDS * k :])
@@ -130,18 +155,23 @@ def _trust_more(plant: Any, w: Any, c: int, share: float) -> None:
 
 @entry
 def trace(plant: Plant, w: Workspace, t: float, h: float, c: int, end: float) -> bool:
-    """Bound a gap over [0, end] of the step just computed, as a first look; tell whether it is open all along."""
-    _write_paths(plant, w, t, h, c)
-    _write_box(plant, w, c, 0.0, end)
+    """Take a first look at a gap over the step just computed, and tell whether it is open all along.
+
+    If that does not show, write the paths of its forms and bound it over [0, end].
+    """
+    _write_first_box(plant, w, t, h, c)
     if _is_trusted(plant, w, c):
         return True
     _bound_box(plant, w, c)
     lowest, width = w.proof.bounds[0], w.proof.bounds[1] - w.proof.bounds[0]
-    if not lowest > 0.0:
-        return False
-    if lowest > _AMPLE * width:
-        _trust_more(plant, w, c, min(_SHARE * lowest / width, _LARGEST) if width > 0.0 else _LARGEST)
-    return True
+    if lowest > 0.0:
+        if lowest > _AMPLE * width:
+            _trust_more(plant, w, c, min(_SHARE * lowest / width, _LARGEST) if width > 0.0 else _LARGEST)
+        return True
+    _write_paths(plant, w, t, h, c)
+    _write_box(plant, w, c, 0.0, end)
+    _bound_box(plant, w, c)
+    return False
 
 
 @entry
