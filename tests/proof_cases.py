@@ -1,4 +1,4 @@
-"""Bodies that pass narrow bumps, and tables that rise past floating bodies, with the exact time of their first contact."""
+"""Bodies that pass narrow bumps, tables that rise past floating bodies, and the exact times of their first contacts."""
 
 from __future__ import annotations
 

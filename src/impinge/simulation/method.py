@@ -9,6 +9,11 @@ from impinge.errors import InputError, as_number, show
 from impinge.simulation.tableau import CLASSICAL, DORMAND_PRINCE
 
 
+def _check_prove(method: str, prove: object) -> None:
+    if not isinstance(prove, bool):
+        raise InputError(f"method {method}", "prove = True or False", show(prove), "Leave it out for True.")
+
+
 @dataclass(frozen=True)
 class Adaptive:
     """Dormand–Prince 5(4) with step control.
@@ -38,6 +43,7 @@ class Adaptive:
                 f"rtol = {show(self.rtol)}, atol = {show(self.atol)}, max_step = {show(self.max_step)}",
                 "The defaults, rtol = 1e-8 and atol = 1e-10, suit most models.",
             )
+        _check_prove("Adaptive", self.prove)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ class FixedStep:
     def __post_init__(self) -> None:
         if not 0 < as_number(self.step) < inf:
             raise InputError("method FixedStep", "a step above zero, in seconds", show(self.step), "Give e.g. 1e-3.")
+        _check_prove("FixedStep", self.prove)
 
 
 Method = Adaptive | FixedStep
