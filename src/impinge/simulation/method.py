@@ -23,7 +23,8 @@ class Adaptive:
         max_step: longest step, s; a fiftieth of the run by default.
         prove: whether every open gap is proved to stay open over each step, so that no gap closes unseen along the
             dense output, however narrow a bump is against the way of a step. The certificate counts the steps for
-            which that was possible. Without it, a bump much narrower than that way can slip between the stages.
+            which that was possible. Without it, a bump that is narrower than a fifteenth of the way of the longest
+            step can slip between its stages.
     """
 
     rtol: float = 1e-8
