@@ -1,10 +1,10 @@
 """Symbolic functions and hot loops → machine code: frozen, cached or made now. The lowest layer."""
 
-from impinge.compile.kernel import Kernel, compile_kernel
+from impinge.compile.kernel import Kernel, compile_bounds, compile_kernel
 from impinge.compile.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
 from impinge.compile.loop import Entry, entry, inlined, jit, prepare
 from impinge.compile.primitives import ask, call, struct_at, vector_at
-from impinge.compile.struct import Struct, keep_array, pack_once
+from impinge.compile.struct import Struct, keep_array, pack_for, pack_once
 
 __all__ = [
     "Cube",
@@ -18,11 +18,13 @@ __all__ = [
     "Vector",
     "ask",
     "call",
+    "compile_bounds",
     "compile_kernel",
     "entry",
     "inlined",
     "jit",
     "keep_array",
+    "pack_for",
     "pack_once",
     "prepare",
     "struct_at",

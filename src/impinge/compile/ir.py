@@ -56,8 +56,14 @@ _CALLS = {
 _OP_NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 
 
-def _literal(value: float) -> str:
+def literal(value: float) -> str:
+    """Return a number as LLVM writes it."""
     return "0x" + struct.pack(">d", value).hex().upper()
+
+
+def value_of(text: str) -> float:
+    """Return the number that `literal` wrote."""
+    return float(struct.unpack(">d", bytes.fromhex(text[2:]))[0])
 
 
 class _Body:
@@ -77,7 +83,7 @@ class _Body:
         self.lines.append(f"  store double {value}, ptr {address}")
 
     def truth(self, value: str) -> str:
-        return self.emit(f"fcmp une double {value}, {_literal(0.0)}")
+        return self.emit(f"fcmp une double {value}, {literal(0.0)}")
 
     def number(self, bit: str) -> str:
         return self.emit(f"uitofp i1 {bit} to double")
@@ -97,7 +103,7 @@ class _Body:
         return self._other(op, args)
 
     def _other(self, op: int, args: list[str]) -> str:
-        zero = _literal(0.0)
+        zero = literal(0.0)
         if op == ca.OP_ASSIGN:
             return args[0]
         if op == ca.OP_NEG:
@@ -107,14 +113,14 @@ class _Body:
         if op == ca.OP_TWICE:
             return self.emit(f"fadd double {args[0]}, {args[0]}")
         if op == ca.OP_INV:
-            return self.emit(f"fdiv double {_literal(1.0)}, {args[0]}")
+            return self.emit(f"fdiv double {literal(1.0)}, {args[0]}")
         if op == ca.OP_NOT:
             return self.number(self.emit(f"fcmp oeq double {args[0]}, {zero}"))
         if op == ca.OP_SIGN:
             positive = self.emit(f"fcmp ogt double {args[0]}, {zero}")
             negative = self.emit(f"fcmp olt double {args[0]}, {zero}")
-            below = self.emit(f"select i1 {negative}, double {_literal(-1.0)}, double {args[0]}")
-            return self.emit(f"select i1 {positive}, double {_literal(1.0)}, double {below}")
+            below = self.emit(f"select i1 {negative}, double {literal(-1.0)}, double {args[0]}")
+            return self.emit(f"select i1 {positive}, double {literal(1.0)}, double {below}")
         if op == ca.OP_IF_ELSE_ZERO:
             return self.emit(f"select i1 {self.truth(args[0])}, double {args[1]}, double {zero}")
         raise CompileError(
@@ -147,7 +153,7 @@ def assembly(function: Any, entry: str) -> str:
     for k in range(function.n_instructions()):
         op, source, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
         if op == ca.OP_CONST:
-            register[target[0]] = _literal(function.instruction_constant(k))
+            register[target[0]] = literal(function.instruction_constant(k))
         elif op == ca.OP_INPUT:
             address = body.emit(f"getelementptr double, ptr %in{source[0]}, i64 {source[1]}")
             register[target[0]] = body.emit(f"load double, ptr {address}")
@@ -156,17 +162,22 @@ def assembly(function: Any, entry: str) -> str:
         else:
             register[target[0]] = body.operation(op, [register[s] for s in source])
 
-    arguments = [f"ptr noalias readonly %in{k}" for k in range(function.n_in())] + ["ptr noalias %out"]
+    return definition(entry, function.n_in(), body.lines)
+
+
+def definition(entry: str, inputs: int, lines: list[str]) -> str:
+    """Return the instructions of ``void entry(double* in_0, ..., double* in_n, double* out)`` as a whole module."""
+    arguments = [f"ptr noalias readonly %in{k}" for k in range(inputs)] + ["ptr noalias %out"]
     declarations = [
         f"declare double @{name}({', '.join(['double'] * arity)}) #0"
         for name, arity in sorted(set(_CALLS.values()))
-        if any(f"@{name}(" in line for line in body.lines)
+        if any(f"@{name}(" in line for line in lines)
     ]
     return "\n".join(
         [
             *declarations,
             f"define void @{entry}({', '.join(arguments)}) {{",
-            *body.lines,
+            *lines,
             "  ret void",
             "}",
             "attributes #0 = { nounwind willreturn memory(none) }",

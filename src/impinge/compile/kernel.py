@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import cache, machine
+from impinge.compile.bounds import FIELDS, bounds_assembly
 from impinge.compile.ir import assembly
 from impinge.errors import CompileError
 
@@ -120,6 +121,47 @@ def compile_kernel(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, A
         >>> norm([3.0, 4.0])["r"]
         array([5.])
     """
+    function = _function(name, inputs, outputs)
+    return Kernel(
+        name=name,
+        address=_load(assembly(function, machine.ENTRY)),
+        inputs={k: v.numel() for k, v in inputs.items()},
+        outputs={k: function.size_out(i) for i, k in enumerate(outputs)},
+        instructions=function.n_instructions(),
+    )
+
+
+def compile_bounds(
+    name: str, moving: Mapping[str, Any], fixed: Mapping[str, Any], outputs: Mapping[str, Any]
+) -> Kernel:
+    """Compile CasADi SX expressions into a kernel that bounds them, and their rates along a path, over a box.
+
+    Args:
+        name: for messages and profilers.
+        moving: name → SX column of symbols that move along the path. For each element the kernel takes four numbers:
+            the least and the greatest value over the box, then the least and the greatest rate.
+        fixed: name → SX column of symbols that do not move, each one number.
+        outputs: name → SX column. For each element the kernel gives the same four numbers; where nothing is known
+            they are infinite. Every bound holds whatever rounding does.
+
+    Example:
+        >>> x = ca.SX.sym("x")
+        >>> square = compile_bounds("square", {"x": x}, {}, {"y": x**2})
+        >>> square([-1.0, 2.0, 3.0, 3.0])["y"].round(9)
+        array([ 0.,  4., -6., 12.])
+    """
+    function = _function(name, {**moving, **fixed}, outputs)
+    return Kernel(
+        name=name,
+        address=_load(bounds_assembly(function, len(moving), machine.ENTRY)),
+        inputs={**{k: FIELDS * v.numel() for k, v in moving.items()}, **{k: v.numel() for k, v in fixed.items()}},
+        outputs={k: (FIELDS, function.numel_out(i)) for i, k in enumerate(outputs)},
+        instructions=function.n_instructions(),
+    )
+
+
+def _function(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
+    """Return expressions as a CasADi function, or raise the error that says which symbols it does not know."""
     shared = ca.cse(list(outputs.values()))
     function = ca.Function(name, list(inputs.values()), shared, list(inputs), list(outputs), {"allow_free": True})
     free = function.get_free()
@@ -130,10 +172,4 @@ def compile_kernel(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, A
             ", ".join(f"'{symbol}'" for symbol in free),
             "Declare these symbols in the model (coordinate, parameter, input) instead of making them by hand.",
         )
-    return Kernel(
-        name=name,
-        address=_load(assembly(function, machine.ENTRY)),
-        inputs={k: v.numel() for k, v in inputs.items()},
-        outputs={k: v.shape for k, v in zip(outputs, shared, strict=True)},
-        instructions=function.n_instructions(),
-    )
+    return function

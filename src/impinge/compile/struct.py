@@ -8,6 +8,8 @@ after packing (their arrays' elements may), which the loads tell the optimizer.
 from __future__ import annotations
 
 import ctypes
+import weakref
+from collections.abc import Callable
 from operator import index
 from struct import Struct as Packing
 from typing import Any, NamedTuple
@@ -32,6 +34,17 @@ def pack_once(values: Any) -> Any:
     _packed[id(values)] = Struct(values)
     _constant.append(values)  # its identity must stay its own
     return values
+
+
+def pack_for(owner: object, values: Any) -> Callable[[], None]:
+    """Pack a named tuple that is part of many structs as long as its owner lives; return a call that ends that."""
+    _packed[id(values)] = Struct(values)
+    forget: Callable[[], None] = weakref.finalize(owner, _forget, values)
+    return forget
+
+
+def _forget(values: Any) -> None:
+    _packed.pop(id(values), None)
 
 
 def keep_array(array: NDArray[Any]) -> None:

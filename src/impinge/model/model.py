@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import Kernel, compile_kernel
 from impinge.errors import InputError, unknown_name
+from impinge.model.bounds import GapBounds, gap_bounds
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
 from impinge.model.links import Link, linkage_expressions
 from impinge.model.stored import restored, stored
@@ -151,6 +152,12 @@ class Model:
             "pivot": pivot,
         }
         return compile_kernel("flight", {"q": s.q, "v": s.v, "t": s.t, "u": s.u, "p": s.p, "gains": gains}, outputs)
+
+    @functools.cached_property
+    def bounds(self) -> GapBounds:
+        """What bounds the gaps along a path, for a proof that none closes on it; see `bounds.GapBounds`."""
+        rows = self.row_slices[1]
+        return gap_bounds([self.equations.g[i] for i in range(rows.start, rows.stop)], self.symbols)
 
     @functools.cached_property
     def stepping(self) -> Kernel:

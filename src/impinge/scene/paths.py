@@ -8,13 +8,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from impinge.compile import Kernel, compile_kernel, jit
+from impinge.compile import Kernel, compile_bounds, compile_kernel, jit
 from impinge.errors import ImpingeError, InputError, as_number, show
 from impinge.model import angular_velocity
 from impinge.scene.scene import Scene
 
 # Numbers of a path: position, axes (column by column), velocity, angular velocity, and both their rates.
 PATH = 24
+POSE = 12  # of them, position and axes
 
 
 def _axes_of(who: str, turn: Any) -> Any:
@@ -55,16 +56,30 @@ def _path(who: str, given: Any, t: Any) -> Any:
     return ca.vertcat(x, ca.vec(R), velocity, spin, rate(velocity), rate(spin))
 
 
-def path_kernel(scene: Scene) -> Kernel | None:
-    """Compile all paths of a scene into one function of time and inputs."""
-    if not scene.paths:
-        return None
+def _paths(scene: Scene) -> tuple[Any, Any, list[Any]]:
+    """Return time, inputs, and the numbers of all paths of a scene as expressions of these."""
     t, u = ca.SX.sym("t"), ca.SX.sym("u", len(scene.inputs))
     places = {x.name: k for k, x in enumerate(scene.inputs)}
     columns = []
     for name, (path, inputs) in scene.paths.items():
         who = f"path of '{name}' in scene '{scene.name}'"
         columns.append(_path(who, path(t, *[u[places[one]] for one in inputs]), t))
+    return t, u, columns
+
+
+def path_bounds(scene: Scene) -> Kernel | None:
+    """Compile what bounds position and axes (POSE numbers) of all paths of a scene over a span of time."""
+    if not scene.paths:
+        return None
+    t, u, columns = _paths(scene)
+    return compile_bounds("path_bounds", {"t": t}, {"u": u}, {"poses": ca.vertcat(*(x[:POSE] for x in columns))})
+
+
+def path_kernel(scene: Scene) -> Kernel | None:
+    """Compile all paths of a scene into one function of time and inputs."""
+    if not scene.paths:
+        return None
+    t, u, columns = _paths(scene)
     try:
         return compile_kernel("paths", {"t": t, "u": u}, {"poses": ca.vertcat(*columns)})
     except ImpingeError as problem:

@@ -13,6 +13,7 @@ from impinge.model import WORKS
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
 from impinge.simulation.contacts import PASSED, SLIDING
 from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
+from impinge.simulation.proof import PROVED, UNPROVED
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.result import Event, Result
@@ -136,6 +137,8 @@ def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspa
         rejected=int(w.counts[REJECTED]),
         evaluations=int(w.counts[EVALUATIONS]),
         events=len(events),
+        proved=int(w.proof.counts[PROVED]),
+        unproved=int(w.proof.counts[UNPROVED]),
     )
     return Result(
         model=model.name,

@@ -54,7 +54,11 @@ class EnergyBalance:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a result certifies about itself."""
+    """What a result certifies about itself.
+
+    No gap closes unseen along the dense output of a step for which that is proved: ``proved`` counts the steps of open
+    contacts for which it is, ``unproved`` those for which it could not be.
+    """
 
     constraint_drift: float
     contacts: dict[str, ContactCertificate]
@@ -63,6 +67,8 @@ class Certificate:
     rejected: int
     evaluations: int
     events: int
+    proved: int = 0
+    unproved: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and dicts, as JSON knows them."""
@@ -75,6 +81,9 @@ class Certificate:
             f"constraint drift        {self.constraint_drift:.3g}",
             f"energy                  {e.start:.6g} J -> {e.end:.6g} J, balance residual {e.residual:.2g} J",
         ]
+        if self.proved or self.unproved:
+            every = self.proved + self.unproved
+            lines.append(f"no gap closes unseen     in {self.proved} of {every} steps of open contacts")
         for name, c in self.contacts.items():
             steady = "not closed at the end" if c.steady_penetration is None else f"{c.steady_penetration:.3g} m"
             force = "never closed" if c.smallest_force is None else f"{c.smallest_force:.3g} to {c.largest_force:.3g} N"

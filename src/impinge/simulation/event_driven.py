@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Struct
 from impinge.contact.law import Law
-from impinge.simulation import dynamics, engine, instant, record
+from impinge.simulation import dynamics, engine, instant, prove, record, trace
 from impinge.simulation.plant import FORCE, JAMMED, TIME, Workspace
 from impinge.simulation.system import System
 from impinge.simulation.unsolved import why_unsolved
@@ -20,7 +20,10 @@ _NAMED = 3  # signals in a message
 class EventDriven:
     """The event-driven loop of one run."""
 
-    code = (engine.hold, instant.begin, record.add_current, dynamics.right_hand_side, dynamics.find_press)
+    code = (
+        *(engine.hold, instant.begin, record.add_current, dynamics.right_hand_side, dynamics.find_press),
+        *(prove.prove, trace.trace, trace.bound),
+    )
 
     def __init__(self, model: System, laws: Sequence[Law], w: Workspace, packed: tuple[Struct, Struct]) -> None:
         self.model, self.laws, self.w, self.packed = model, laws, w, packed

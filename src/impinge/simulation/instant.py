@@ -14,7 +14,7 @@ from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
-from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution
+from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution, wants_change
 from impinge.simulation.locate import find_event
 from impinge.simulation.plant import (
     AGAIN,
@@ -34,7 +34,6 @@ from impinge.simulation.plant import (
     Workspace,
     assign,
     assign_rows,
-    swap,
 )
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.record import add_even_row, add_even_samples, add_events, add_row, add_samples, note_extremes
@@ -55,6 +54,13 @@ _STILLED = 3
 
 # What a run comes back with.
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED, CROWDED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+
+@jit
+def swap(one: Any, other: Any) -> None:
+    """Exchange the elements of two vectors."""
+    for i in range(one.size):
+        one[i], other[i] = other[i], one[i]
 
 
 @jit
@@ -96,10 +102,10 @@ def decide_modes(plant: Any, w: Any) -> bool:
         evaluate_and_press(plant, w, t, w.y, w.K[0])
     if settled or plant.settle == 0 or not _settle(plant, w, t) or w.counts[JAMMED] != 0:
         return False
+    agree = True
     for c in range(plant.nc):
-        if contacts.decide(plant, w, w.rows, c, 0) != w.mode[c]:
-            return False
-    return True
+        agree &= not wants_change(plant, w, w.rows, c)
+    return agree
 
 
 @jit
@@ -359,6 +365,8 @@ def _through_tail(plant: Any, w: Any, log: Any, longest: float) -> bool:
         return False
     _resume(plant, w)
     fits = try_step(plant, w, t, tail) <= 1.0 and find_event(plant, w, t, tail)[0] == NONE
+    if fits and plant.proof.prove != 0:
+        fits = ask(plant.proof.prove, (plant, w, t, tail, NONE)) == 0
     if fits:
         add_samples(plant, w, log, t, tail, t + tail)
         assign(w.left_y, w.trial)

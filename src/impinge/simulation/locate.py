@@ -21,6 +21,7 @@ from impinge.simulation.step import dense_polynomial
 
 _EPSILON = float(np.finfo(float).eps)
 _ROUNDS = 64
+ITSELF = -1  # in place of a guard of a contact: its gap
 # A part of a guard that is above zero by this share of its size, where another falls, may be below: see there.
 _ABOUT = 1e-6
 
@@ -186,7 +187,7 @@ def _turning(plant: Any, w: Any, t: float, h: float, c: int) -> tuple[float, flo
 @jit
 def _guard_at(plant: Any, w: Any, t: float, h: float, theta: float, c: int, k: int, band: float) -> float:
     guards_at(plant, w, t, h, theta, 2)
-    return w.guards[2, c, k] + band
+    return (w.rows[VALUE, plant.nh + c] if k == ITSELF else w.guards[2, c, k]) + band
 
 
 @jit
@@ -208,7 +209,7 @@ def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float
 
 
 @jit
-def _close_in(
+def close_in(
     plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float, bracket: tuple[float, float, float, float]
 ) -> tuple[float, float]:
     """Return the last θ before and the first after a guard's true fall through −band, within a bracket."""
@@ -243,7 +244,7 @@ def _root(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -
     bracket = _bracket(plant, w, t, h, c, k, band)
     if bracket[2] == NONE:
         return NONE, NONE
-    return _close_in(plant, w, t, h, c, k, band, bracket)
+    return close_in(plant, w, t, h, c, k, band, bracket)
 
 
 @jit
@@ -308,7 +309,7 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
         for k in range(contacts.guard_count(plant)):
             if w.guards[0, c, k] > 0.0 and w.guards[1, c, k] < -2.0 * TOUCHING and w.candidates[c, k] >= theta:
                 bracket = 0.0, w.guards[0, c, k], before, w.guards[1, c, k]
-                low, high = _close_in(plant, w, t, h, c, k, 0.0, bracket)
+                low, high = close_in(plant, w, t, h, c, k, 0.0, bracket)
                 w.candidates[c, k], w.after[c, k] = low, max(high, min(before, low + resolution(t) / h))
                 found = True
     return found

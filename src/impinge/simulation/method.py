@@ -9,14 +9,22 @@ from impinge.errors import InputError, as_number, show
 from impinge.simulation.tableau import CLASSICAL, DORMAND_PRINCE
 
 
+def _check_prove(method: str, prove: object) -> None:
+    if not isinstance(prove, bool):
+        raise InputError(f"method {method}", "prove = True or False", show(prove), "Leave it out for True.")
+
+
 @dataclass(frozen=True)
 class Adaptive:
     """Dormand–Prince 5(4) with step control.
 
     Args:
         rtol, atol: the error of one step may be ``atol + rtol·|x|`` in each coordinate, velocity and gap.
-        max_step: longest step, s; a fiftieth of the run by default. Free flight is exact at any step, and a
-            bump much narrower than a step's travel can slip between its stages: give a smaller one then.
+        max_step: longest step, s; a fiftieth of the run by default.
+        prove: whether every open gap is proved to stay open over each step, so that no gap closes unseen along the
+            dense output, however narrow a bump is against the way of a step. The certificate counts the steps for
+            which that was possible. Without it, a bump that is narrower than a fifteenth of the way of the longest
+            step can slip between its stages.
         budget: the most steps that may be tried within a twentieth of the longest step, by default a thousandth of
             the run; a run that needs more ends and names the contacts.
     """
@@ -24,6 +32,7 @@ class Adaptive:
     rtol: float = 1e-8
     atol: float = 1e-10
     max_step: float | None = None
+    prove: bool = True
     budget: int = 20_000
 
     tableau = DORMAND_PRINCE
@@ -38,6 +47,7 @@ class Adaptive:
                 f"rtol = {show(self.rtol)}, atol = {show(self.atol)}, max_step = {show(self.max_step)}",
                 "The defaults, rtol = 1e-8 and atol = 1e-10, suit most models.",
             )
+        _check_prove("Adaptive", self.prove)
 
 
 @dataclass(frozen=True)
@@ -46,9 +56,11 @@ class FixedStep:
 
     Args:
         step: grid spacing, s.
+        prove: as in `Adaptive`.
     """
 
     step: float
+    prove: bool = True
 
     tableau = CLASSICAL
     rtol = 1e-8
@@ -59,6 +71,7 @@ class FixedStep:
     def __post_init__(self) -> None:
         if not 0 < as_number(self.step) < inf:
             raise InputError("method FixedStep", "a step above zero, in seconds", show(self.step), "Give e.g. 1e-3.")
+        _check_prove("FixedStep", self.prove)
 
 
 Method = Adaptive | FixedStep

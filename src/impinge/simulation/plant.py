@@ -25,6 +25,7 @@ from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import FUNCTIONS, GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap
+from impinge.simulation.proof import FRAME, Proof, ProofWorkspace, proof_workspace
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.system import System
 from impinge.simulation.tableau import Tableau
@@ -78,6 +79,7 @@ class Plant(NamedTuple):
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
     propagates: Integers  # whether its impacts are passed on one after another
     mu: Vector  # coefficients of friction, infinite where it never slides
+    proof: Proof
     stabilization: Vector
     tableau: Tableau
     rtol: float
@@ -136,6 +138,7 @@ class Workspace(NamedTuple):
     turned: Integers  # how often each contact has begun to slide from a stand at this instant
     struck: Integers  # contacts that pushed in an impact at this instant
     impact: ImpactWorkspace
+    proof: ProofWorkspace
     since: Vector
     min_gap: Vector
     min_force: Vector
@@ -210,13 +213,6 @@ def assign(target: Any, source: Any) -> None:
 
 
 @jit
-def swap(one: Any, other: Any) -> None:
-    """Exchange the elements of two vectors."""
-    for i in range(one.size):
-        one[i], other[i] = other[i], one[i]
-
-
-@jit
 def assign_rows(target: Any, source: Any) -> None:
     """Copy one description of all rows into another."""
     for k in range(source.shape[0]):
@@ -275,6 +271,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
+        proof=proof_workspace(plant.proof, 2 * FRAME if plant.turn else 0),
         since=contacts.copy(),
         min_gap=np.full(plant.nc, np.inf),
         min_force=np.full(plant.nc, np.inf),

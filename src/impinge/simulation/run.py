@@ -33,14 +33,18 @@ from impinge.simulation.plant import (
     sizes,
 )
 from impinge.simulation.pool import room_for
+from impinge.simulation.proof import Proof, no_proof, proof_of, proof_of_scene
+from impinge.simulation.prove import prove
 from impinge.simulation.record import ROWS, add_current, measure
 from impinge.simulation.result import Result
+from impinge.simulation.scene_bounds import bound_scene, trace_scene
 from impinge.simulation.scene_model import SceneModel
 from impinge.simulation.settle import settle
 from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_plant
 from impinge.simulation.still import stop_slips
 from impinge.simulation.strike import strike
 from impinge.simulation.system import System
+from impinge.simulation.trace import bound, trace
 
 FloatArray = NDArray[np.float64]
 
@@ -133,6 +137,7 @@ def simulate(
         prepare((*EventDriven.code, *law_code(driven)))
         plant = plant_of(system, driven, p, stabilization, chosen, end)._replace(
             flight=system.flight.address if isinstance(system, Model) and system.constraints else 0,
+            proof=_proof(system, p) if chosen.prove else no_proof(),
             sample=spacing,
             every_step=sample is None,
         )
@@ -155,6 +160,14 @@ def _check_stepped(who: str, law: Complementarity, method: Method | None) -> Non
     if method is not None:
         remedy = f"Leave it out: the law '{law.name}' has a step of its own."
         raise InputError(who, "no method", repr(method), remedy)
+
+
+def _proof(system: Model | SceneModel, p: FloatArray) -> Proof:
+    """Return how the gaps of a model or scene are bounded along a step."""
+    if isinstance(system, SceneModel):
+        prepare((prove, trace_scene, bound_scene))
+        return proof_of_scene(len(system.gaps), prove.address, trace_scene.address, bound_scene.address)
+    return proof_of(system, p, prove.address, trace.address, bound.address)
 
 
 def plant_of(
@@ -195,6 +208,7 @@ def plant_of(
         parameters=parameters,
         **tables,
         mu=friction_of(model, parameters),
+        proof=no_proof(),
         stabilization=np.array(gains),
         tableau=method.tableau,
         rtol=method.rtol,

@@ -94,7 +94,7 @@ def _grip(s: Any, k: int) -> float:
 
 
 @jit
-def _move(s: Any, q: Any, v: Any, t: float, u: Any) -> float:
+def move(s: Any, q: Any, v: Any, t: float, u: Any) -> float:
     """Write how all frames move while no contact pushes; return the power of the grips, NaN if a frame has no pose."""
     world, m, power = s.world, s.motion, 0.0
     if world.paths != 0 and not _follow(s, t, u):
@@ -148,7 +148,7 @@ def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addre
     nv = 6 * bodies
     q, v, u = vector_at(state, 7 * bodies), vector_at(speed, nv), vector_at(held, s.nu)
     out = vector_at(result, nv + 4 * m + 3 + (nv + m) * m)
-    power = _move(s, q, v, time[0], u)
+    power = move(s, q, v, time[0], u)
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
             for i in range(3):
@@ -212,7 +212,7 @@ def tidy(plant: Plant, w: Workspace) -> int:
     for c in range(f.radius.size):
         if dot(s.normal[c], f.reference[c, 0]) < _FAR:
             if not moved:
-                _move(s, w.y[: plant.nq], w.y[plant.nq : plant.nq + plant.nv], w.time[TIME], w.u)
+                move(s, w.y[: plant.nq], w.y[plant.nq : plant.nq + plant.nv], w.time[TIME], w.u)
                 moved = True
             place(s, c)
             tangent(s, c, False)

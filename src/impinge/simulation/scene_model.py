@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import Kernel, Struct, prepare
+from impinge.compile.bounds import FIELDS
 from impinge.contact.law import Law
 from impinge.errors import InputError, unknown_name
 from impinge.geometry.rotation import EXACT
 from impinge.model import Gap, Quantity, values_of
 from impinge.scene.faults import bad_pose, lost_pose, pose_fault
 from impinge.scene.names import check_signals
-from impinge.scene.paths import PATH
+from impinge.scene.paths import PATH, POSE, path_bounds
 from impinge.scene.scene import Scene
 from impinge.scene.world import FOLLOWS, FREE, Layout, layout_of
 from impinge.simulation import scene_kernel
@@ -63,7 +64,9 @@ class SceneModel:
         self.slips = tuple((c, slip) for c, gap in enumerate(self.gaps) for slip in gap.slips)
         check_signals(self.label, (*layout.signals, *self._contact_signals()))
         self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
-        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs))
+        self._path_bounds = path_bounds(scene)
+        paths = 0 if self._path_bounds is None else self._path_bounds.address
+        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), paths)
         self._packed = Struct(self.tables)
         nq, nv, m = layout.q.size, layout.v.size, len(self.gaps) + len(self.slips)
         inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
@@ -148,7 +151,7 @@ class SceneModel:
         q[:] = self.layout.shown(q)
 
 
-def _tables(layout: Layout, features: Features, nu: int) -> SceneTables:
+def _tables(layout: Layout, features: Features, nu: int, paths: int) -> SceneTables:
     world = layout.world
     n, grips = world.kind.size, world.held.size
     nc = features.radius.size
@@ -179,4 +182,7 @@ def _tables(layout: Layout, features: Features, nu: int) -> SceneTables:
         unit=np.zeros(4),
         fault=np.array([-1.0, -np.inf]),
         nu=nu,
+        path_bounds=paths,
+        moment=np.zeros(FIELDS),
+        ranges=np.zeros(FIELDS * POSE * world.followers.size),
     )

@@ -17,6 +17,7 @@ from impinge.simulation.check import friction_of
 from impinge.simulation.event_driven import not_finite
 from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
 from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
+from impinge.simulation.proof import no_proof
 from impinge.simulation.stepper import Stepper, step_workspace
 from impinge.simulation.tableau import CLASSICAL
 from impinge.simulation.unsolved import why_unsolved
@@ -82,6 +83,7 @@ def stepping_plant(
         parameters=p,
         **contact_tables(model, laws),
         mu=mu,
+        proof=no_proof(),
         stabilization=np.zeros(2),
         tableau=CLASSICAL,
         rtol=1e-8,

@@ -26,6 +26,9 @@ class Tableau(NamedTuple):
         error: s, weights of the error estimate; all zero for a method that has none.
         dense: s × d.
         order: order of the solution.
+        spread: how far the path within a step is from a straight line along its first stage, at most, in multiples of
+            h and of the largest difference between a stage and the first.
+        rate_spread: the same for its rate by θ.
     """
 
     a: Matrix
@@ -33,6 +36,16 @@ class Tableau(NamedTuple):
     error: Vector
     dense: Matrix
     order: int
+    spread: float
+    rate_spread: float
+
+
+def _tableau(a: Matrix, c: Vector, error: Vector, dense: Matrix, order: int) -> Tableau:
+    """Complete the coefficients of a method; every weight of its dense output is a polynomial of a low degree."""
+    theta, powers = np.linspace(0.0, 1.0, 2001)[:, None], np.arange(1, dense.shape[1] + 1)
+    weights, rates = theta**powers @ dense[1:].T, (powers * theta ** (powers - 1)) @ dense[1:].T
+    spread, rate_spread = (1.001 * float(np.abs(x).sum(axis=1).max()) for x in (weights, rates))
+    return Tableau(a, c, error, dense, order, spread, rate_spread)
 
 
 def _dormand_prince() -> Tableau:
@@ -65,7 +78,7 @@ def _dormand_prince() -> Tableau:
     r2, r3 = b, first - b
     r4 = b - last - r3
     dense = np.stack([r2 + r3, -r3 + r4 + d, -r4 - 2 * d, d], axis=1)
-    return Tableau(a, np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1]), error, dense, 5)
+    return _tableau(a, np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1]), error, dense, 5)
 
 
 def _classical() -> Tableau:
@@ -75,7 +88,7 @@ def _classical() -> Tableau:
     a[4, :4] = [1 / 6, 1 / 3, 1 / 3, 1 / 6]
     b, first, last = a[4], np.eye(5)[0], np.eye(5)[4]
     dense = np.stack([first, 3 * b - 2 * first - last, -2 * b + first + last], axis=1)
-    return Tableau(a, np.array([0, 1 / 2, 1 / 2, 1, 1]), np.zeros(5), dense, 4)
+    return _tableau(a, np.array([0, 1 / 2, 1 / 2, 1, 1]), np.zeros(5), dense, 4)
 
 
 DORMAND_PRINCE: Tableau = pack_once(_dormand_prince())
