@@ -200,4 +200,6 @@ def _slopes(plant: Any, w: Any, d: Any) -> None:
         for s in range(plant.slips[c], plant.slips[c + 1]):
             i = nh + nc + s
             slip, rate = w.rows[VALUE, i] - w.anchor[s], w.rows[RATE, i]
+            if plant.nb > 0 and plant.bristled[c] != 0:
+                slip = w.bent[s]
             ask(plant.slope[c], (w.mode[c], TANGENT, slip, rate, plant.gains[c], d.slopes[2 * i :]))
