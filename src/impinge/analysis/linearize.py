@@ -78,7 +78,7 @@ def linearize(
     chosen = _columns(model, who, inputs)
     law = law or Baumgarte()
     plant, w = in_mode(model, point, closed, law, stabilization, who)
-    d = tangent_workspace(model, w.y.size)
+    d = tangent_workspace(model, w.y.size, plant.parameters)
     differentiate(Struct(plant), Struct(w), Struct(d), point.time, w.y)
     rows = closed_rows(model, closed, compliant_rows(model, law))
     table = _signals(model, plant, d)
@@ -135,7 +135,7 @@ def _check_names(who: str, kind: str, names: Sequence[str], known: Iterable[str]
 
 
 def _block(d: Tangent, name: str, model: Model) -> FloatArray:
-    """Return one output of the model's tangent kernel, without the columns of the parameters."""
+    """Return one output of the model's tangent kernel, without the columns of parameters and time."""
     start, columns = 0, 2 * len(model.coordinates) + len(model.inputs)
     for output, (n, m) in model.tangent.outputs.items():
         if output == name:

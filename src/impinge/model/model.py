@@ -163,7 +163,7 @@ class Model:
 
     @functools.cached_property
     def tangent(self) -> Kernel:
-        """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p); see `derive.tangent`."""
+        """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p, t); see `derive.tangent`."""
         s, e = self.symbols, self.equations
         a, force = ca.SX.sym("a", s.v.shape[0]), ca.SX.sym("force", e.g.shape[0])
         outputs = tangent(s, e, self.output_expressions, a, force)
@@ -188,6 +188,15 @@ class Model:
         if slides:
             mu[slides] = self._friction(p)["mu"]
         return mu
+
+    def friction_slopes(self, p: ArrayLike) -> NDArray[np.float64]:
+        """Return the derivative of `friction_at` by the parameters (contacts × parameters); zero if none is given."""
+        slopes = np.zeros((len(self.gaps), len(self.parameters)))
+        slides = [c for c, gap in enumerate(self.gaps) if gap.slides]
+        if slides:
+            jacobian = ca.Function("slopes", [self.symbols.p], [ca.jacobian(self.friction_expressions, self.symbols.p)])
+            slopes[slides] = np.array(jacobian(p), dtype=float)
+        return slopes
 
     @functools.cached_property
     def _terms(self) -> Kernel:
