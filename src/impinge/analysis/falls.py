@@ -58,7 +58,8 @@ def falls_at(frame: Frame, who: str, left: Side, right: Side, rates: FloatArray,
     Args:
         frame: in the modes before the instant.
         who: for errors.
-        left, right: both sides of the instant.
+        left: the side before the instant.
+        right: the side behind it.
         rates: those of z and the anchors on its left side.
         changed: the contacts that change.
     """
@@ -83,6 +84,10 @@ def _fallen(frame: Frame, left: Side, right: Side, rates: FloatArray, changed: S
     if frame.plant.nt > 0:
         watched[:, -1] = np.where(watched[:, -1] == ABSENT, ABSENT, _CREEP)
     watches = [{int(watched[c, k]) for k in range(shape[1]) if fell[c, k] and watched[c, k]} for c in changed]
+    for c, kinds in zip(changed, watches, strict=True):
+        # How far a bristle is bent is known within the tolerance only: its guard need not be seen to fall.
+        if frame.plant.bristled[c] and frame.plant.closed[c, left.modes[c]] and frame.plant.closed[c, right.modes[c]]:
+            kinds.add(GRIP)
     return [(c, what) for c, kinds in zip(changed, watches, strict=True) for what in sorted(kinds)]
 
 

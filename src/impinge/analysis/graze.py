@@ -1,7 +1,7 @@
 """Contacts that graze: a gap that comes down to zero and goes up again has no derivative by what moves it.
 
-On one side of a graze there is a contact and on the other there is none. Whether a law's force then begins so gently that
-a derivative exists all the same is not asked: a graze is where a model is about to do something else.
+On one side of a graze there is a contact and on the other there is none. Whether a law's force then begins so gently
+that a derivative exists all the same is not asked: a graze is where a model is about to do something else.
 """
 
 from __future__ import annotations

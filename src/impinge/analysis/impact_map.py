@@ -140,8 +140,8 @@ def _slide(
 ) -> None:
     """Add the equations of a contact that slides on, from its impulses and its slip rates behind the impact.
 
-    Friction of two slips is in a polygon of `FACETS` directions: on a corner, whose direction is fixed; or on an edge, and
-    then the slip is across it. Where it is neither it is opposite to the slip.
+    Friction of two slips is in a polygon of `FACETS` directions: on a corner, whose direction is fixed; or on an edge,
+    and then the slip is across it. Where it is neither it is opposite to the slip.
     """
     place = {i: k for k, i in enumerate(found.rows)}
     n, push = place[gap], float(p[gap])
@@ -163,7 +163,7 @@ def _slide(
             E[[place[i] for i in slips]], E[n] = normal, -mu * half
             found.add(E, 0.0, half * push * mu_slope)
             rows = list(slips)
-            found.add(across @ W[np.ix_(rows, found.rows)], -across @ rate[rows], -across @ fixed[rows])
+            found.add(across @ W[np.ix_(rows, found.rows)], -float(across @ rate[rows]), -across @ fixed[rows])
             return
     for k, i in enumerate(slips):
         E, extra, dF = np.zeros(len(place)), np.zeros(len(place)), -push * d[k] * mu_slope

@@ -181,10 +181,10 @@ def _bend_of(law: Law, rate: float, force: float) -> float:
     return bent
 
 
-def onto_rows(model: Model, point: Point, rows: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+def onto_rows(model: Model, point: Point, rows: Sequence[int], within: float = _ON) -> tuple[FloatArray, FloatArray]:
     """Return the coordinates and velocities on some rows that are nearest to a point beside them.
 
-    What is redundant on closed rows is not so beside them.
+    What is redundant on closed rows is not so beside them. A row is met if value and rate are ``within`` of zero.
     """
     (q, v), p = (point.q, point.v), model.parameter_vector(point.parameters)
     held = [i for i in rows if i < model.row_slices[2].start]
@@ -192,7 +192,7 @@ def onto_rows(model: Model, point: Point, rows: Sequence[int]) -> tuple[FloatArr
         terms = model.terms_at(q, v, point.time, point.u, p)
         value = np.concatenate([terms["h"], terms["gap"]])[held]
         rate = np.concatenate([terms["h_dot"], terms["gap_dot"], terms["slip_dot"]])[rows]
-        if max(np.abs(value).max(initial=0.0), np.abs(rate).max(initial=0.0)) <= _ON:
+        if max(np.abs(value).max(initial=0.0), np.abs(rate).max(initial=0.0)) <= within:
             break
         A = np.vstack([terms["H"], terms["J"], terms["T"]])
         q, v = q - _inverse(A[held]) @ value, v - _inverse(A[rows]) @ rate

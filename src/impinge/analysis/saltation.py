@@ -1,14 +1,15 @@
 """First-order variations of a run through its events.
 
 At an event the instant at which a guard g falls moves with the trajectory, δt = −δg/ġ. Where the state is continuous
-there, δx⁺ = δx⁻ + (f⁻ − f⁺) δt: M. A. Aizerman, F. R. Gantmakher, On the stability of periodic motions of discontinuous
-systems, 1958. Where velocities jump by an impact map, x⁺ = R(x⁻), δx⁺ = R_x (δx⁻ + f⁻ δt) − f⁺ δt, see `impact_map`. The
-matrix that takes δx⁻ to δx⁺ is the saltation matrix.
+there, δx⁺ = δx⁻ + (f⁻ − f⁺) δt: M. A. Aizerman, F. R. Gantmakher, On the stability of periodic motions of
+discontinuous systems, 1958. Where velocities jump by an impact map, x⁺ = R(x⁻), δx⁺ = R_x (δx⁻ + f⁻ δt) − f⁺ δt, see
+`impact_map`. The matrix that takes δx⁻ to δx⁺ is the saltation matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import NamedTuple
 
@@ -95,6 +96,8 @@ class Variation:
     def jump(self, who: str, at: Instant) -> FloatArray:
         """Carry the variations through an instant into the modes behind it, and return the saltation matrix."""
         frame, X = self.frame, self.frame.flow.X
+        # Directions on the left side are those that the last step had, as the simulator's guards do.
+        at = at._replace(left=at.left._replace(direction=frame.w.direction.copy()))
         unit = np.eye(frame.size)[:, : frame.nx]
         before = frame.at(at.left.time, at.left.x)
         closing = self._closing(at)
@@ -208,10 +211,10 @@ class Variation:
         if len(groups) == 1:
             return self._strike_in_order(who, at, closing, groups, X)
         names = ", ".join(frame.model.contacts[c] for c in striking)
-        rest = [c for c in at.pushing if c not in striking]
-        ways = (
-            [self._strike_in_order(who, at, closing, order, X) for order in (groups, groups[::-1])] if not rest else []
-        )
+        ways = list[FloatArray]()
+        if len(striking) == len(at.pushing):
+            with suppress(InputError):  # one after the other they would not do what they do together
+                ways = [self._strike_in_order(who, at, closing, order, X) for order in (groups, groups[::-1])]
         if not ways or not _agree(ways):
             if required:
                 raise _at_once(who, names, at.left.time)

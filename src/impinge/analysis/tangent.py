@@ -135,7 +135,10 @@ def differentiate(plant: Plant, w: Workspace, d: Tangent, t: float, y: Vector) -
 
 @jit
 def _closed_rows(plant: Any, w: Any, W: Any) -> int:
-    """Write the matrix of the rows with a prescribed acceleration to ``w.solver``; return how many, below 0 if one drags."""
+    """Write the matrix of the rows with a prescribed acceleration to ``w.solver``; return how many.
+
+    Below zero if one of them has friction that goes with it.
+    """
     m, solver = plant.nh + plant.nc + plant.ns, w.solver
     n: Any = np.int64(0)
     drags = False

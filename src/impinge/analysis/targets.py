@@ -1,7 +1,7 @@
 """How what contacts prescribe changes with the state: slopes of laws, and of friction while it slides.
 
-A row is told an acceleration or a force by its law, with slopes by its value and its rate. A contact that slides is told
-a force along its slips that goes with its normal force, f = −μλd; there δf = −μ d δλ, plus what is written here,
+A row is told an acceleration or a force by its law, with slopes by its value and its rate. A contact that slides is
+told a force along its slips that goes with its normal force, f = −μλd; there δf = −μ d δλ, plus what is written here,
 
     −λ (d δμ + μ δd),   δd = (1 − ddᵀ) δṡ / |ṡ|   in a plane, and zero along a line.
 

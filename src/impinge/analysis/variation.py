@@ -13,10 +13,10 @@ from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.plant import Plant, Workspace
 
-# The variations of a step may be off by so many times the run's relative tolerance.
+# The variations of a step may be off by so many times the run's tolerances.
 _SHARE = 10.0
 # A step is divided into no smaller parts than this: halves of halves, whose sum is one to the bit.
-_SMALLEST = 2.0**-14
+_SMALLEST = 2.0**-10
 
 
 class Flow(NamedTuple):
@@ -64,13 +64,13 @@ def _size(plant: Any, flow: Any, h: float) -> float:
                 off += plant.tableau.error[s] * flow.K[s, i, j]
             scale, error = max(scale, abs(flow.X_start[i, j]), abs(flow.X[i, j])), max(error, abs(h * off))
         if error > 0.0:
-            worst = max(worst, error / (_SHARE * plant.rtol * scale))
+            worst = max(worst, error / (_SHARE * (plant.atol + plant.rtol * scale)))
     return worst
 
 
 @jit
 def _stage(plant: Any, w: Any, d: Any, flow: Any, t: float, h: float, s: int) -> None:
-    """Write the state and the variations of a stage, from ``flow.start`` and ``flow.X_start``, and their rates there."""
+    """Write the state and the variations of a stage, from ``flow.start`` and ``flow.X_start``, and their rates."""
     nq, nx, nb, columns, a = plant.nq, plant.nq + plant.nv, plant.nb, flow.X.shape[1], plant.tableau.a
     bristles = plant.nq + plant.nv + plant.nc + plant.nt
     for i in range(nx + nb):

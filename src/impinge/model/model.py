@@ -181,6 +181,11 @@ class Model:
     def _friction(self) -> Kernel:
         return compile_kernel("friction", {"p": self.symbols.p}, {"mu": self.friction_expressions})
 
+    @functools.cached_property
+    def _friction_slopes(self) -> Kernel:
+        slopes = ca.densify(ca.jacobian(self.friction_expressions, self.symbols.p))
+        return compile_kernel("friction_slopes", {"p": self.symbols.p}, {"slopes": slopes})
+
     def friction_at(self, p: ArrayLike) -> NDArray[np.float64]:
         """Return the coefficient of friction of each contact for a vector of parameters; infinite if none is given."""
         mu = np.full(len(self.gaps), np.inf)
@@ -194,8 +199,7 @@ class Model:
         slopes = np.zeros((len(self.gaps), len(self.parameters)))
         slides = [c for c, gap in enumerate(self.gaps) if gap.slides]
         if slides:
-            jacobian = ca.Function("slopes", [self.symbols.p], [ca.jacobian(self.friction_expressions, self.symbols.p)])
-            slopes[slides] = np.array(jacobian(p), dtype=float)
+            slopes[slides] = self._friction_slopes(p)["slopes"].reshape((len(slides), -1), order="F")
         return slopes
 
     @functools.cached_property
