@@ -145,11 +145,12 @@ def periodic_orbit(
 
     x = _onto(model, np.concatenate(model.start_vectors(near or {})), u, p, range(len(model.constraints)))
     found, end = run(x, T)
+    check_symmetry(who, model, symmetry, found.result, u, p)
     s = np.array([end[k] - x[k] for k in symmetry.free])
     r = symmetry.apply(end, s) - x
     for iteration in range(_ITERATIONS):
         if np.abs(r).max() <= tolerance * max(1.0, float(np.abs(x).max())):
-            check_symmetry(who, model, symmetry, s, found.result, T, u, p)
+            check_symmetry(who, model, symmetry, found.result, u, p, s, T)
             return _orbit(who, model, x, T, period is None, found, symmetry, s, float(np.abs(r).max()), iteration)
         columns = [symmetry.turn @ found.matrix - np.eye(x.size), symmetry.columns()]
         if period is None:
