@@ -135,9 +135,11 @@ def _slope_of_grip(frame: Frame, c: int) -> FloatArray:
     rows = frame.slips.start + own
     slides = w.mode[c] == plant.sliding[c]
     if slides and plant.bristled[c] == 0:
-        return sum(
-            (w.direction[s] * frame.row("rate", k) for s, k in zip(own, rows, strict=True)), np.zeros(frame.size)
-        )
+        row = np.zeros(frame.size)
+        for s, k in zip(own, rows, strict=True):
+            row += w.direction[s] * frame.row("rate", k)
+            row[nz + plant.ns + s] = w.rows[RATE, k]
+        return row
     friction = d.force[rows].copy()
     borne = w.rows[FORCE, rows]
     if slides:  # what its bristles would give

@@ -31,7 +31,7 @@ class Side(NamedTuple):
 class Frame:
     """Work space of the variations of one run.
 
-    Variations are columns over z = (q, v, u, p, t) and the anchors of the slips, nz + ns rows.
+    Variations are columns over z = (q, v, u, p, t), the anchors of the slips and their directions, nz + 2 ns rows.
 
     Args:
         model: what moves.
@@ -49,7 +49,7 @@ class Frame:
         self.w = workspace(plant, model.dynamics.size)
         self.w.u[:] = u
         self.d = tangent_workspace(model, self.w.y.size, plant.parameters)
-        self.nz, self.size = self.d.nz, self.d.nz + plant.ns
+        self.nz, self.size = self.d.nz, self.d.nz + 2 * plant.ns
         self.flow = flow_of(plant, self.w.y.size, steps, states, seed)
         self.packed = Struct(plant), Struct(self.w), Struct(self.d), Struct(self.flow)
         self.blocks, start = dict[str, FloatArray](), 0
@@ -93,7 +93,7 @@ class Frame:
 
     def row(self, name: str, i: int) -> FloatArray:
         """Return one row of a block of derivatives, by z and the anchors."""
-        return np.concatenate([self.blocks[name][i], np.zeros(self.plant.ns)])
+        return np.concatenate([self.blocks[name][i], np.zeros(2 * self.plant.ns)])
 
     def anchor_here(self, slips: Sequence[int]) -> None:
         """Let slips count from the state just differentiated."""

@@ -43,7 +43,7 @@ class Instant(NamedTuple):
 
 
 class _Jump(NamedTuple):
-    """What changes together: contacts, how rates jump, their new values (nz + ns each), and the guard that falls."""
+    """What changes together: contacts, how rates jump, their new values (nz + 2 ns each), and the guard that falls."""
 
     contacts: Sequence[int]
     size: FloatArray
@@ -74,7 +74,8 @@ class Variation:
         frame.anchor_here(range(self.plant.ns))
         frame.at(0.0, side.x)
         frame.stand_still(frame.flow.X, start=True)
-        frame.flow.X[frame.nz :] = frame.blocks["g"][frame.slips] @ frame.flow.X[: frame.nz]
+        anchors = slice(frame.nz, frame.nz + self.plant.ns)
+        frame.flow.X[anchors] = frame.blocks["g"][frame.slips] @ frame.flow.X[: frame.nz]
 
     def through(self, who: str, first: int, last: int, dips: Sequence[Dip], record: FloatArray) -> None:
         """Go through the steps from ``first`` to before ``last`` in the current mode; refuse dips there that graze."""
@@ -115,7 +116,14 @@ class Variation:
         for Y in carried:
             frame.stand_still(Y)
         X[:] = carried[0]
+        self._forget_directions(at, X)
         return carried[1][: frame.nx]
+
+    def _forget_directions(self, at: Instant, X: FloatArray) -> None:
+        """Let directions not vary in which contacts begin to slide: their slip rates soon tell them."""
+        for c in at.changed:
+            slips = slice(self.plant.slips[c], self.plant.slips[c + 1])
+            X[self.frame.nz + self.plant.ns :][slips] = 0.0
 
     def _strikes(self, at: Instant, c: int) -> bool:
         rate = float(self.frame.w.rows[RATE, self.plant.nh + c])

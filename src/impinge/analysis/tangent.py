@@ -41,9 +41,10 @@ class OtherForces(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """Work space of `differentiate`; the columns of a and λ are q, v, u, p, t and the anchors of the slips.
+    """Work space of `differentiate`; the columns are q, v, u, p, t, the anchors of the slips and their directions.
 
-    An anchor is where a slip began to stick. That of a bristle is the slip less its bend, and moves while it slides.
+    There are n = nz + 2 ns. A direction is that in which a contact slides where a step begins, see `friction.blend`. An
+    anchor is where a slip began to stick. That of a bristle is the slip less its bend, and moves while it slides.
     """
 
     kernel: int
@@ -51,10 +52,10 @@ class Tangent(NamedTuple):
     out: Vector
     mu: Matrix  # of the coefficients of friction, nc × nz
     derivative: Vector  # of the integrated vector
-    a: Matrix  # nv × (nz + ns)
-    force: Matrix  # m × (nz + ns)
-    anchor: Matrix  # of the rates of the anchors, ns × (nz + ns)
-    target: Matrix  # of what is prescribed, m × (nz + ns)
+    a: Matrix  # nv × n
+    force: Matrix  # m × n
+    anchor: Matrix  # of the rates of the anchors, ns × n
+    target: Matrix  # of what is prescribed, m × n
     redundant: Integers  # whether rows were redundant beside contacts that slide
     value: Vector
     column: Vector
@@ -68,7 +69,7 @@ def tangent_workspace(model: Model, size: int, parameters: Vector) -> Tangent:
     kernel = model.tangent
     m, nv = model.equations.g.shape[0], len(model.coordinates)
     nz = 2 * nv + len(model.inputs) + len(model.parameters) + 1
-    columns = nz + len(model.slips)
+    columns = nz + 2 * len(model.slips)
     mu = np.zeros((len(model.gaps), nz))
     mu[:, nz - 1 - len(model.parameters) : nz - 1] = model.friction_slopes(parameters)
     return Tangent(
@@ -111,7 +112,7 @@ def differentiate(plant: Plant, w: Workspace, d: Tangent, t: float, y: Vector) -
     response = nv + 4 * m + 3
     W = w.out[response + nv * m :]
     write_targets(plant, w, d)
-    for j in range(nz + plant.ns):
+    for j in range(nz + 2 * plant.ns):
         for i in range(m):
             d.column[i] = d.out[nv * nz + j * m + i] if j < nz else 0.0
             d.value[i] = d.target[i, j]

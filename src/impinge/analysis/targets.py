@@ -34,8 +34,9 @@ def write_targets(plant: Any, w: Any, d: Any) -> None:
             d.target[i, j] = by_value * d.out[g + j * m + i] + by_rate * d.out[rate + j * m + i]
         for s in range(plant.ns):
             d.target[i, nz + s] = -by_value if i == gaps + s else 0.0
+            d.target[i, nz + plant.ns + s] = 0.0
     for s in range(plant.ns):
-        for j in range(nz + plant.ns):
+        for j in range(nz + 2 * plant.ns):
             d.anchor[s, j] = 0.0
     if plant.nt == 0:
         return
@@ -85,10 +86,10 @@ def _drag(plant: Any, w: Any, d: Any, c: int) -> None:
     turns = last > first + 1 and friction.along(rates, w.direction, first, last) > 0.0
     for s in range(first, last):
         aim[s] = w.direction[s]
-    size, share = 1.0, 0.0
+    size, share, kept = 1.0, 0.0, 0.0
     if turns:
         friction.blend(rates, w.direction, first, last, aim)
-        size, share = friction.blend_slopes(rates, w.direction, first, last)
+        size, kept, share = friction.blend_slopes(rates, w.direction, first, last)
     for j in range(nz):
         along, told = 0.0, 0.0
         if turns:
@@ -105,6 +106,11 @@ def _drag(plant: Any, w: Any, d: Any, c: int) -> None:
     for s in range(first, last):
         for j in range(nz, nz + plant.ns):
             d.target[gaps + s, j] = 0.0
+        for r in range(first, last):
+            turn = 1.0 if r == s else 0.0
+            if turns:
+                turn = kept * (turn - aim[s] * aim[r]) / size
+            d.target[gaps + s, nz + plant.ns + r] = -force * mu * turn
 
 
 @jit

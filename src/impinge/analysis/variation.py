@@ -9,9 +9,9 @@ import numpy as np
 
 from impinge.analysis.tangent import Tangent, differentiate
 from impinge.compile import Cube, Matrix, Vector, entry, jit
+from impinge.contact import friction
 from impinge.simulation import contacts
-from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import Plant, Workspace
+from impinge.simulation.plant import RATE, Plant, Workspace
 
 # The variations of a step may be off by so many times the run's tolerances.
 _SHARE = 10.0
@@ -20,19 +20,20 @@ _SMALLEST = 2.0**-10
 
 
 class Flow(NamedTuple):
-    """What `propagate` reads and writes; the variations of z = (q, v, u, p, t) and of the anchors stand in ``X``.
+    """What `propagate` reads and writes; ``X`` has the variations of z = (q, v, u, p, t), anchors and directions.
 
     Time itself does not vary: its row is zero. Bristles have no place in a run's rows; they are integrated again.
     """
 
     steps: Matrix  # start and length of each step
     states: Matrix  # at the start of each step
-    X: Matrix  # (nz + ns) × nθ
+    X: Matrix  # (nz + 2 ns) × nθ
     bent: Vector  # how far bristles are bent, ns
     start: Vector  # state and bends where a part of a step begins, nx + ns
     X_start: Matrix  # (nx + ns) × nθ
     K: Cube  # stages × (nx + ns) × nθ
     k: Matrix  # stages × (nx + ns)
+    turn: Vector  # variations of the directions of one contact, ns
     y: Vector
 
 
@@ -42,12 +43,13 @@ def flow_of(plant: Plant, size: int, steps: Matrix, states: Matrix, seed: Matrix
     return Flow(
         steps=steps,
         states=states,
-        X=np.ascontiguousarray(np.vstack([seed, np.zeros((plant.ns, columns))])),
+        X=np.ascontiguousarray(np.vstack([seed, np.zeros((2 * plant.ns, columns))])),
         bent=np.zeros(plant.ns),
         start=np.zeros(n),
         X_start=np.zeros((n, columns)),
         K=np.zeros((stages, n, columns)),
         k=np.zeros((stages, n)),
+        turn=np.zeros(plant.ns),
         y=np.zeros(size),
     )
 
@@ -98,6 +100,39 @@ def _stage(plant: Any, w: Any, d: Any, flow: Any, t: float, h: float, s: int) ->
 
 
 @jit
+def _aim(plant: Any, w: Any, d: Any, flow: Any, t: float) -> None:
+    """Turn directions of contacts that slide in a plane to those of their slip rates, with their variations."""
+    nv, nz, gaps, m = plant.nv, d.nz, plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
+    directions, known = nz + plant.ns, False
+    for c in range(plant.nc):
+        first, last = plant.slips[c], plant.slips[c + 1]
+        if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0 or last == first + 1:
+            continue
+        if not known:
+            differentiate(plant, w, d, t, flow.y)
+            known = True
+        rates = w.rows[RATE, gaps:]
+        if friction.along(rates, w.direction, first, last) <= 0.0:
+            continue
+        friction.blend(rates, w.direction, first, last, w.attempt)
+        size, kept, share = friction.blend_slopes(rates, w.direction, first, last)
+        for j in range(flow.X.shape[1]):
+            told, along = 0.0, 0.0
+            for s in range(first, last):
+                flow.turn[s] = 0.0
+                for z in range(nz):
+                    flow.turn[s] += d.out[(nv + 2 * m) * nz + z * m + gaps + s] * flow.X[z, j]
+                told += share * rates[s] * flow.turn[s]
+            for s in range(first, last):
+                flow.turn[s] += told * w.direction[s] + kept * flow.X[directions + s, j]
+                along += w.attempt[s] * flow.turn[s]
+            for s in range(first, last):
+                flow.X[directions + s, j] = (flow.turn[s] - w.attempt[s] * along) / size
+    if known:
+        contacts.aim(plant, w, w.rows)
+
+
+@jit
 def _rest(plant: Any, d: Any, flow: Any, back: bool) -> None:
     """Let the next part of a step begin where the last ended; or go back to where it began."""
     nx, nb = plant.nq + plant.nv, plant.nb
@@ -130,8 +165,7 @@ def propagate(plant: Plant, w: Workspace, d: Tangent, flow: Flow, first: int, la
             flow.y[bristles + s] = flow.bent[s]
         _rest(plant, d, flow, False)
         if plant.nt > 0:  # as the simulator does where a step begins
-            evaluate(plant, w, t, flow.y, d.derivative)
-            contacts.aim(plant, w, w.rows)
+            _aim(plant, w, d, flow, t)
         done, part = 0.0, 1.0
         while done < 1.0:
             for s in range(stages):

@@ -83,15 +83,15 @@ def blend(rates: Any, direction: Any, first: int, last: int, out: Any) -> None:
 
 
 @jit
-def blend_slopes(rates: Any, direction: Any, first: int, last: int) -> tuple[float, float]:
-    """Return the length of what `blend` divides by, and what the share of ``direction`` in it loses for each rate."""
+def blend_slopes(rates: Any, direction: Any, first: int, last: int) -> tuple[float, float, float]:
+    """Return the length that `blend` divides by, the share of ``direction`` in it, and what it loses for each rate."""
     speed = length(rates, first, last)
     below = TELLING * TELLING + speed * speed
     share, size = TELLING * TELLING * TELLING / below, 0.0
     for s in range(first, last):
         part = rates[s] + share * direction[s]
         size += part * part
-    return np.sqrt(size), -2.0 * share / below
+    return np.sqrt(size), share, -2.0 * share / below
 
 
 @jit
