@@ -142,6 +142,7 @@ def test_the_wheel_comes_to_its_orbit_by_itself():
     assert steps[-1] == pytest.approx(orbit.period, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_soft_wheel_has_an_orbit_too():
     symmetry = {"x": None, "phi": -2 * HALF}
     rigid = periodic_orbit(wheel(), Impact(), guess_period=0.6, advance=symmetry)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from differences import EXACT, FINEST, assert_is_the_derivative, difference, states
-from friction_models import conveyor, feet, incline, puck, sliding_four_bar, thrown, vise
+from friction_models import conveyor, feet, incline, puck, rod, sliding_four_bar, thrown, vise
 from impinge import (
     Baumgarte,
     HuntCrossley,
@@ -313,6 +313,59 @@ def test_a_dozen_random_drops_of_a_puck_have_the_derivatives_of_their_difference
 @pytest.mark.parametrize("law", [SOFT, Impact(0.0), Impact(0.6), SPRING, HERTZ], ids=lambda law: law.name)
 def test_many_random_drops_of_a_puck_have_the_derivatives_of_their_differences(law):
     assert assert_drops_have_derivatives(law, 23, 150) >= 50
+
+
+def random_start(kind, rng):
+    """A model with a random start and parameters, the end time, and what to differentiate by."""
+    if kind == "balls that collide":
+        start = {"z0": rng.uniform(0.05, 0.3), "z1": rng.uniform(0.5, 0.8)}
+        start |= {"z0_dot": rng.uniform(-1, 2), "z1_dot": rng.uniform(-3, 0)}
+        return stack(2), start, {}, 0.3, [*states(stack(2)), "m0", "m1", "g"]
+    if kind == "ball on a table":
+        start, parameters = {"z": rng.uniform(0.15, 0.5), "z_dot": rng.uniform(-1, 1)}, {"A": rng.uniform(0.01, 0.1)}
+        return shaker(), start, parameters, 0.6, ["z", "z_dot", "A", "w", "f", "g"]
+    start = {"angle_dot": rng.uniform(-1, 1), "x_dot": rng.uniform(-2, 2)}
+    if kind == "rod":
+        start |= {"z": rng.uniform(1.0, 1.2), "angle": rng.uniform(0.7, 1.2)}
+        return rod(), start, {"mu": 0.2}, 0.5, [*states(rod()), "m", "mu", "l"]
+    start |= {"z": rng.uniform(0.25, 0.4), "angle": rng.uniform(-0.8, 0.8)}
+    return feet(2), start, {"mu": rng.uniform(0.1, 0.8)}, 0.32, [*states(feet(2)), "m", "mu"]
+
+
+def assert_random_starts_have_derivatives(kind, law, seed, count):
+    compared, rng = 0, np.random.default_rng(seed)
+    for _ in range(count):
+        model, start, parameters, until, by = random_start(kind, rng)
+        along, options = rng.uniform(-1, 1, len(by)), {"start": start, "parameters": parameters}
+        try:
+            found = sensitivity(model, law, until=until, by=by, method=EXACT, **options)
+        except InputError as error:  # there is none, or a rod jams
+            if any(reason in str(error) for reason in ("accumulating", "grazing change", "a run that reaches its end")):
+                continue
+            raise
+        errors = []
+        for step in (3e-5, 3e-6):  # the larger one may lead to another history, the smaller is less exact
+            expected, same = difference(model, law, until, dict(zip(by, along, strict=True)), step, FINEST, **options)
+            errors += [np.abs(found.matrix @ along - expected).max()] if same else []
+        compared += bool(errors)
+        assert min(errors, default=0.0) <= 1e-6 * max(float(np.abs(found.matrix).max()), 1e-3)
+    return compared
+
+
+KINDS = ["balls that collide", "ball on a table", "rod", "block on two feet"]
+
+
+@pytest.mark.parametrize("law", [Impact(0.0), Impact(0.5), SOFT, SPRING], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dozen_random_starts_have_the_derivatives_of_their_differences(kind, law):
+    assert assert_random_starts_have_derivatives(kind, law, 5, 12) >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [Impact(0.0), Impact(0.5), SOFT, SPRING], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_random_starts_have_the_derivatives_of_their_differences(kind, law):
+    assert assert_random_starts_have_derivatives(kind, law, 7, 80) >= 30
 
 
 # Grazes.

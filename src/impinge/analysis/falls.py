@@ -103,13 +103,27 @@ def _fall(frame: Frame, who: str, left: Side, c: int, what: int, rates: FloatArr
     _, later = _slope(frame, c, what, left.time + _GRAZING, left.x + _GRAZING * rates[: frame.nx])
     row, rate = _slope(frame, c, what, left.time, left.x)
     if not abs(later - rate) < abs(rate):
-        raise InputError(
-            who,
-            f"contact '{contact}' to change at speed",
-            f"a grazing change at t = {left.time:.9g} s, where its guard falls at {rate:.3g} per second",
-            "There is no derivative there: start a little beside it.",
-        )
+        raise _too_slow(who, contact, left.time, rate)
     return Fall(c, row, rate)
+
+
+def strike_of(frame: Frame, who: str, left: Side, c: int, rates: FloatArray) -> Fall:
+    """Return the fall of a gap that strikes, at the state just differentiated on the left side."""
+    i = frame.plant.nh + c
+    row = frame.row("g", i)
+    fall = Fall(c, row, float(row @ rates))
+    if not _GRAZING * abs(float(frame.row("rate", i) @ rates)) < abs(fall.rate):
+        raise _too_slow(who, frame.model.contacts[c], left.time, fall.rate)
+    return fall
+
+
+def _too_slow(who: str, contact: str, time: float, rate: float) -> InputError:
+    return InputError(
+        who,
+        f"contact '{contact}' to change at speed",
+        f"a grazing change at t = {time:.9g} s, where its guard falls at {rate:.3g} per second",
+        "There is no derivative there: start a little beside it.",
+    )
 
 
 def _slope(frame: Frame, c: int, what: int, t: float, x: FloatArray) -> tuple[FloatArray, float]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.analysis.falls import Fall, falls_at
+from impinge.analysis.falls import Fall, falls_at, strike_of
 from impinge.analysis.frame import Frame, Side
 from impinge.analysis.graze import Dip, check_approach, check_dip
 from impinge.analysis.impact_map import impact_jacobian
@@ -207,7 +207,7 @@ class Variation:
         frame.enter(at.left.modes, at.left.direction)
         before = frame.at(at.left.time, at.left.x)
         check_approach(frame, who, at.left, before, striking)
-        falls = [Fall(c, row, float(row @ before)) for c in striking for row in [frame.row("g", self.plant.nh + c)]]
+        falls = [strike_of(frame, who, at.left, c, before) for c in striking]
         groups = list[list[Fall]]()
         for fall in falls:
             for group in groups:
