@@ -69,7 +69,10 @@ def sensitivity(
     method: Method | None = None,
     stabilization: tuple[float, float] = (400.0, 40.0),
 ) -> Sensitivity:
-    """Simulate a model and differentiate its trajectory, through every contact that opens or closes.
+    """Simulate a model and differentiate its trajectory, through contacts that open, close, strike, stick and slide.
+
+    A rigid contact that is closed at the start stays closed, and what sticks there stands still: start values are
+    varied along such contacts only.
 
     Args:
         model: what moves.
@@ -84,8 +87,9 @@ def sensitivity(
         stabilization: (α₀, α₁) of bilateral constraints.
 
     Raises:
-        ImpingeError: if a name is unknown, the run fails, or there is no derivative: a contact grazes, or
-            contacts that act on each other change at one instant.
+        ImpingeError: if a name is unknown, the run fails, or there is no derivative: a contact grazes, contacts that
+            act on each other change at one instant, bounces accumulate, restitution was taken back, or more contacts
+            slide than the motion tells apart.
 
     Example:
         >>> from impinge import Baumgarte, robots
