@@ -539,6 +539,16 @@ def test_a_block_that_sticks_is_linearized_with_the_springs_of_its_gap_and_of_it
     )
 
 
+def test_a_block_that_rests_on_a_slope_bears_its_weight_along_it_by_the_spring_of_its_stick():
+    law, th = KelvinVoigt(stiffness=1e4, damping=30.0, stick_stiffness=4e3, stick_damping=20.0), 0.3
+    options = {"inputs": {"F": 0.0, "P": 0.0}, "law": law, "parameters": {"th": th, "mu": 0.5}}
+    rest = equilibrium(incline(), mode=["plane"], **options)
+    assert rest.forces["friction_plane"] == pytest.approx(-G * math.sin(th), rel=1e-9)
+    assert rest.gaps["plane"] == pytest.approx(-G * math.cos(th) / 1e4, rel=1e-9)
+    with pytest.raises(StartError, match=r"contact 'plane' to stick, by a friction of at most"):
+        equilibrium(incline(), mode=["plane"], **{**options, "parameters": {"th": th, "mu": 0.2}})
+
+
 def test_a_compliant_contact_that_is_open_is_not_linearized_as_closed():
     with pytest.raises(StartError, match=r"gap_wall of zero or less"):
         linearize(particle(), {"z": 0.1}, mode=["wall"], law=KelvinVoigt())

@@ -1135,14 +1135,20 @@ def test_a_reversal_is_an_event_from_sliding_to_sliding_with_friction_on_either_
 # Analysis
 
 
-def test_the_sensitivity_of_a_run_that_slides_is_refused():
-    with pytest.raises(InputError, match=r"contact 'plane' sliding from t = 0 s"):
-        sensitivity(incline(), LAW, until=0.1, parameters={"mu": 0.1})
+def test_a_block_that_slides_down_a_slope_follows_its_friction():
+    """Its acceleration along the slope is g (sin θ − μ cos θ)."""
+    th, until = 0.3, 0.1
+    found = sensitivity(incline(), LAW, until=until, parameters={"mu": 0.1, "th": th}, by=["mu", "F", "m"])
+    down = np.array([math.cos(th), -math.sin(th)])
+    assert down @ found.matrix[:2] == pytest.approx([-G * math.cos(th) * until**2 / 2, until**2 / 2, 0.0], abs=1e-9)
+    assert down @ found.matrix[2:] == pytest.approx([-G * math.cos(th) * until, until, 0.0], abs=1e-9)
 
 
 def test_the_sensitivity_of_a_run_that_sticks_is_that_of_one_that_never_slides():
-    held = sensitivity(incline(False), LAW, until=0.5)
-    stuck = sensitivity(incline(), LAW, until=0.5, parameters={"mu": 5.0})
+    """But for slip rates at the start, which friction ends at once."""
+    by = ["x", "z", "F", "P", "m"]
+    held = sensitivity(incline(False), LAW, until=0.5, by=by)
+    stuck = sensitivity(incline(), LAW, until=0.5, parameters={"mu": 5.0}, by=by)
     assert stuck.matrices[-1] == pytest.approx(held.matrices[-1], abs=1e-9)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from friction_models import G, incline, puck
 from impinge import Baumgarte, Impact, ModelBuilder, linearize, robots, sensitivity, simulate
-from impinge.errors import ImpingeError, InputError
+from impinge.errors import InputError
 
 
 @functools.cache
@@ -347,9 +347,11 @@ def test_a_rigid_contact_is_linear_in_contact_as_any():
     assert np.asarray(rigid.A) == pytest.approx(np.asarray(soft.A), abs=1e-12)
 
 
-def test_sensitivities_of_runs_with_impacts_are_refused():
-    with pytest.raises(ImpingeError, match="impact"):
-        sensitivity(robots.ball(), Impact(restitution=0.5), until=1.0)
+def test_the_speed_behind_a_bounce_follows_the_height_by_the_restitution():
+    """v⁺ = e √(2gh) at the time √(2h/g), and from then on v = v⁺ − g (t − √(2h/g))."""
+    e, g, until = 0.5, 9.81, 0.6
+    found = sensitivity(robots.ball(), Impact(restitution=e), until=until, by=["q"])
+    assert found.matrix[1, 0] == pytest.approx((1 + e) * math.sqrt(g / 2), rel=1e-9)
 
 
 @pytest.mark.parametrize("e", [-0.1, 1.1, math.nan, math.inf, "0.5", None])

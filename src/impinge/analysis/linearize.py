@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.analysis.linear_model import LinearModel
-from impinge.analysis.point import Point, closed_rows, compliant_contacts, in_mode, mode_indices, point_of, row_names
+from impinge.analysis.point import Point, closed_rows, compliant_rows, in_mode, mode_indices, point_of, row_names
 from impinge.analysis.tangent import Tangent, differentiate, tangent_workspace
 from impinge.compile import Struct
 from impinge.contact import Baumgarte
@@ -51,8 +51,9 @@ def linearize(
             its coordinates and velocities.
         form: ``"reduced"`` to the constraint manifold, in the fewest coordinates; or ``"stabilized"``, in all
             of them, with the poles by which closed rows return to zero.
-        law: how closed contacts return to zero, for the stabilized form. The gap of a contact with a compliant law
-            stays a motion of the model in both forms, with the law's stiffness and damping at the point's depth.
+        law: how closed contacts return to zero, for the stabilized form. The gap and the slips of a contact with a
+            compliant law stay motions of the model in both forms, with the law's stiffness and damping at the
+            point's depth, and those of its stick. There it bears the friction that keeps it from sliding off.
         stabilization: the same for bilateral constraints.
         parameters: parameters that differ from the model's, if ``at`` is not a point that has its own.
 
@@ -77,9 +78,9 @@ def linearize(
     chosen = _columns(model, who, inputs)
     law = law or Baumgarte()
     plant, w = in_mode(model, point, closed, law, stabilization, who)
-    d = tangent_workspace(model, w.y.size)
+    d = tangent_workspace(model, w.y.size, plant.parameters)
     differentiate(Struct(plant), Struct(w), Struct(d), point.time, w.y)
-    rows = closed_rows(model, closed, compliant_contacts(model, law))
+    rows = closed_rows(model, closed, compliant_rows(model, law))
     table = _signals(model, plant, d)
     states = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
     names = list(outputs) if outputs is not None else [x.name for x in model.outputs] or states
@@ -134,7 +135,7 @@ def _check_names(who: str, kind: str, names: Sequence[str], known: Iterable[str]
 
 
 def _block(d: Tangent, name: str, model: Model) -> FloatArray:
-    """Return one output of the model's tangent kernel, without the columns of the parameters."""
+    """Return one output of the model's tangent kernel, without the columns of parameters and time."""
     start, columns = 0, 2 * len(model.coordinates) + len(model.inputs)
     for output, (n, m) in model.tangent.outputs.items():
         if output == name:

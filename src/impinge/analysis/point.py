@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Struct
-from impinge.contact.law import Law, is_compliant
+from impinge.contact.law import ACCELERATION, TANGENT, Law, is_compliant, sticks_compliantly
 from impinge.errors import InputError, StartError, unknown_name
 from impinge.model import Model
 from impinge.simulation.check import START_TOLERANCE, check_inertia, laws_of
@@ -25,6 +25,8 @@ FloatArray = NDArray[np.float64]
 _ON = 1e-13
 # A closed contact whose force is above this (N) does not pull.
 _PULLS = -1e-9
+# Newton steps to the bend of a spring; those of the laws here are linear, and need one.
+_BENDS = 20
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,20 @@ def compliant_contacts(model: Model, law: Law | Mapping[str, Law] | None) -> set
     return {c for c, one in enumerate(laws_of(model, law)) if is_compliant(one)}
 
 
+def compliant_rows(model: Model, law: Law | Mapping[str, Law] | None) -> set[int]:
+    """Return the gaps and slips whose force a law gives: they are free to move while their contact is closed."""
+    _, gaps, slips = model.row_slices
+    stick = {c for c, one in enumerate(laws_of(model, law)) if sticks_compliantly(one)}
+    rows = {gaps.start + c for c in compliant_contacts(model, law)}
+    return rows | {slips.start + s for s, (c, _) in enumerate(model.slips) if c in stick}
+
+
 def closed_rows(model: Model, closed: Sequence[int], compliant: Collection[int] = ()) -> list[int]:
-    """Return the rows that a mode holds: all constraints, slips of its contacts, gaps of those not compliant."""
+    """Return the rows that a mode holds: all constraints, gaps and slips of its contacts, but no compliant ones."""
     h, gaps, slips = model.row_slices
-    rows = list(range(h.stop)) + [gaps.start + c for c in closed if c not in compliant]
-    return rows + [slips.start + k for k, (c, _) in enumerate(model.slips) if c in closed]
+    rows = list(range(h.stop)) + [gaps.start + c for c in closed]
+    rows += [slips.start + k for k, (c, _) in enumerate(model.slips) if c in closed]
+    return [i for i in rows if i not in compliant]
 
 
 def row_names(model: Model) -> list[tuple[str, str]]:
@@ -106,13 +117,17 @@ def in_mode(
 ) -> tuple[Plant, Workspace]:
     """Return plant and workspace with the mode's contacts closed at a point, moved onto them and evaluated there.
 
+    A contact that sticks compliantly bears what keeps its slip from accelerating, as it does at rest.
+
     Raises:
         StartError: if the point is not on a closed constraint, or the mode cannot hold there.
     """
     p = model.parameter_vector(point.parameters)
     check_inertia(who, model.terms_at(point.q, point.v, point.time, point.u, p)["M"])
-    plant = plant_of(model, laws_of(model, law), p, stabilization, Adaptive(), 1.0)
-    rows = closed_rows(model, closed, compliant_contacts(model, law))
+    laws, soft = laws_of(model, law), compliant_rows(model, law)
+    plant = plant_of(model, laws, p, stabilization, Adaptive(), 1.0)
+    rows = closed_rows(model, closed, soft)
+    springs = [i for i in closed_rows(model, closed) if i in soft and i >= model.row_slices[2].start]
     w = workspace(plant, model.dynamics.size)
     w.y[: plant.nq + plant.nv] = np.concatenate([point.q, point.v])
     w.u[:] = point.u
@@ -120,21 +135,56 @@ def in_mode(
         w.mode[c] = plant.passed[c]
     w.mode[list(closed)] = plant.closing[list(closed)]
     packed, derivative = (Struct(plant), Struct(w)), np.zeros(w.y.size)
-    right_hand_side(*packed, point.time, w.y, derivative)  # for the slips, at which they stick
-    w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
-    right_hand_side(*packed, point.time, w.y, derivative)
+
+    def evaluate() -> None:
+        right_hand_side(*packed, point.time, w.y, derivative)  # for the slips, at which they stick
+        w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
+        right_hand_side(*packed, point.time, w.y, derivative)
+        if springs:
+            _load_springs(plant, w, laws, springs)
+            right_hand_side(*packed, point.time, w.y, derivative)
+
+    evaluate()
     _check(model, plant, w, closed, rows, who)
     w.y[: plant.nq + plant.nv] = np.concatenate(onto_rows(model, point, rows))
-    right_hand_side(*packed, point.time, w.y, derivative)
-    w.anchor[:] = w.rows[VALUE, model.row_slices[2]]
-    right_hand_side(*packed, point.time, w.y, derivative)
+    evaluate()
     return plant, w
 
 
-def onto_rows(model: Model, point: Point, rows: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+def _load_springs(plant: Plant, w: Workspace, laws: Sequence[Law], springs: Sequence[int]) -> None:
+    """Bend the springs that slips stick with, so that these do not accelerate at the state just evaluated."""
+    nv, m, first = plant.nv, plant.nh + plant.nc + plant.ns, plant.nh + plant.nc
+    held = [i for i in range(m) if w.prescribed[i] == ACCELERATION or i in springs]
+    given = [i for i in range(m) if i not in held]
+    W = w.out[nv + 4 * m + 3 + nv * m :][: m * m].reshape((m, m))
+    target = np.where(w.prescribed[held] == ACCELERATION, w.value[held], 0.0)
+    missing = target - w.out[nv + 2 * m :][held] - W[np.ix_(held, given)] @ w.rows[FORCE, given]
+    forces = dict(zip(held, np.linalg.pinv(W[np.ix_(held, held)], rcond=1e-11, hermitian=True) @ missing, strict=True))
+    for i in springs:
+        c, s = plant.normal[i] - plant.nh, i - first
+        bent = _bend_of(laws[c], float(w.rows[RATE, i]), float(forces[i]))
+        w.anchor[s] = w.rows[VALUE, i] - bent
+        if plant.nb > 0:
+            w.y[plant.nq + plant.nv + plant.nc + plant.nt + s] = bent
+
+
+def _bend_of(law: Law, rate: float, force: float) -> float:
+    """Return how far the spring that a law sticks with is bent when it bears a force, by Newton's method."""
+    mode, gains, out, bent = law.closed.index(True), np.array(law.gains, dtype=float), np.zeros(2), 0.0
+    for _ in range(_BENDS):
+        law.prescribe(mode, TANGENT, bent, rate, gains, out)
+        missing = force - float(out[0])
+        law.slope(mode, TANGENT, bent, rate, gains, out)
+        if abs(missing) <= 1e-14 * abs(force) or out[0] == 0.0:
+            break
+        bent += missing / float(out[0])
+    return bent
+
+
+def onto_rows(model: Model, point: Point, rows: Sequence[int], within: float = _ON) -> tuple[FloatArray, FloatArray]:
     """Return the coordinates and velocities on some rows that are nearest to a point beside them.
 
-    What is redundant on closed rows is not so beside them.
+    What is redundant on closed rows is not so beside them. A row is met if value and rate are ``within`` of zero.
     """
     (q, v), p = (point.q, point.v), model.parameter_vector(point.parameters)
     held = [i for i in rows if i < model.row_slices[2].start]
@@ -142,7 +192,7 @@ def onto_rows(model: Model, point: Point, rows: Sequence[int]) -> tuple[FloatArr
         terms = model.terms_at(q, v, point.time, point.u, p)
         value = np.concatenate([terms["h"], terms["gap"]])[held]
         rate = np.concatenate([terms["h_dot"], terms["gap_dot"], terms["slip_dot"]])[rows]
-        if max(np.abs(value).max(initial=0.0), np.abs(rate).max(initial=0.0)) <= _ON:
+        if max(np.abs(value).max(initial=0.0), np.abs(rate).max(initial=0.0)) <= within:
             break
         A = np.vstack([terms["H"], terms["J"], terms["T"]])
         q, v = q - _inverse(A[held]) @ value, v - _inverse(A[rows]) @ rate

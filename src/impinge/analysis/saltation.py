@@ -1,259 +1,287 @@
 """First-order variations of a run through its events.
 
-At an event the state is continuous, but the instant at which a guard g falls moves with the trajectory,
-δt = −δg/ġ, and δx⁺ = δx⁻ + (f⁻ − f⁺) δt: M. A. Aizerman, F. R. Gantmakher, On the stability of periodic motions
-of discontinuous systems, 1958. The matrix I + (f⁺ − f⁻) ∇g/ġ is the saltation matrix.
+At an event the instant at which a guard g falls moves with the trajectory, δt = −δg/ġ. Where the state is continuous
+there, δx⁺ = δx⁻ + (f⁻ − f⁺) δt: M. A. Aizerman, F. R. Gantmakher, On the stability of periodic motions of
+discontinuous systems, 1958. Where velocities jump by an impact map, x⁺ = R(x⁻), δx⁺ = R_x (δx⁻ + f⁻ δt) − f⁺ δt, see
+`impact_map`. The matrix that takes δx⁻ to δx⁺ is the saltation matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.analysis.tangent import differentiate, tangent_workspace
-from impinge.analysis.variation import flow_of, propagate
-from impinge.compile import IntegerMatrix, Matrix, Struct, Vector, entry
-from impinge.contact.law import ABSENT, EXTENT, GAP, PARTS, TOUCHING, watched_by
-from impinge.contact.law import RATE as WATCHES_RATE
+from impinge.analysis.falls import Fall, falls_at, strike_of
+from impinge.analysis.frame import Frame, Side
+from impinge.analysis.graze import Dip, check_approach, check_dip
+from impinge.analysis.impact_map import impact_jacobian
+from impinge.analysis.variation import propagate
+from impinge.contact.law import SLOW
 from impinge.errors import InputError
-from impinge.model import Model
-from impinge.simulation.dynamics import evaluate_and_press, right_hand_side
-from impinge.simulation.guards import guards_of_rows
-from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace, workspace
+from impinge.simulation.plant import RATE
 
 FloatArray = NDArray[np.float64]
 
-# A guard that changes its speed by as much as that speed itself within this time (s) grazes.
-_GRAZING = 1e-6
-# Spacing of the instants (s) from which the explicit time derivative of a force is taken, to fourth order.
-_SPACING = 3e-5
 # Shifts of one instant that agree so well, relatively, are one.
 _AGREE = 1e-6
 # A jump of the derivative that is smaller, relative to it, is rounding.
 _ROUNDING = 1e-9
 
 
-@entry
-def _watch(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector, values: Matrix, watched: IntegerMatrix) -> None:
-    """Write the guards of all contacts at a state, and what the largest part of each watches."""
-    evaluate_and_press(plant, w, t, y, dy)
-    guards_of_rows(plant, w, w.rows, 2)
-    for c in range(plant.nc):
-        for k in range(values.shape[1]):
-            values[c, k], watched[c, k] = w.guards[2, c, k], ABSENT
-            for p in range(PARTS * k, PARTS * (k + 1)):
-                what = watched_by(w.watched[c], p)
-                if what != ABSENT and w.parts[2, c, p] == values[c, k]:
-                    watched[c, k] = what
-
-
 class Instant(NamedTuple):
-    """Contacts that change together: the states just before and after, with times, and the modes there."""
+    """Contacts that change together: both sides of the instant, who changes, and who pushes in an impact."""
 
-    time: float
-    after: float
-    x: FloatArray
-    x_after: FloatArray
-    modes: NDArray[np.int64]
-    modes_after: NDArray[np.int64]
+    left: Side
+    right: Side
+    changed: Sequence[int]
+    pushing: Sequence[int]
 
 
 class _Jump(NamedTuple):
-    """What changes together: contacts, f⁺ − f⁻, the shift of their instant (nθ), and −∂t/∂x (nx)."""
+    """What changes together: contacts, how rates jump, their new values (nz + 2 ns each), and the guard that falls."""
 
     contacts: Sequence[int]
     size: FloatArray
-    shift: FloatArray
+    after: FloatArray
+    fall: Fall
+
+
+class _Closing(NamedTuple):
+    """A slip that begins to count: its contact, and its derivative and its rate on the left side."""
+
+    slip: int
+    contact: int
     row: FloatArray
+    rate: float
 
 
 class Variation:
-    """The variations of one run in progress.
+    """The variations of one run in progress, in ``frame.flow.X``."""
 
-    Args:
-        model: what moves.
-        plant: as it was simulated.
-        u: its inputs.
-        steps, states: of the run.
-        seed: variations of q, v, u and p at the start (nz × nθ).
-    """
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self.plant = frame, frame.plant
 
-    def __init__(
-        self, model: Model, plant: Plant, u: FloatArray, steps: FloatArray, states: FloatArray, seed: FloatArray
-    ) -> None:
-        self.model, self.plant = model, plant
-        self.nx, self.slips = plant.nq + plant.nv, model.row_slices[2]
-        self.w = workspace(plant, model.dynamics.size)
-        self.w.u[:] = u
-        self.d = tangent_workspace(model, self.w.y.size)
-        self.flow = flow_of(plant, self.w.y.size, steps, states, seed)
-        self.packed = Struct(plant), Struct(self.w), Struct(self.d), Struct(self.flow)
-        self.blocks, start = dict[str, FloatArray](), 0
-        for name, (n, k) in model.tangent.outputs.items():
-            self.blocks[name] = self.d.out[start : start + n * k].reshape((n, k), order="F")
-            start += n * k
-
-    def begin(self, x: FloatArray, modes: NDArray[np.int64]) -> None:
+    def begin(self, side: Side) -> None:
         """Start in the state and modes that the run started in; slip counts from there."""
-        self.w.mode[:] = modes
-        self.derivative(0.0, x)
-        self.w.anchor[:] = self.w.rows[VALUE, self.slips]
-        self.flow.X[self.d.nz :] = self.blocks["g"][self.slips] @ self.flow.X[: self.d.nz]
+        frame = self.frame
+        frame.enter(side.modes, side.direction)
+        frame.at(0.0, side.x)
+        frame.anchor_here(range(self.plant.ns))
+        frame.at(0.0, side.x)
+        frame.stand_still(frame.flow.X, start=True)
+        anchors = slice(frame.nz, frame.nz + self.plant.ns)
+        frame.flow.X[anchors] = frame.blocks["g"][frame.slips] @ frame.flow.X[: frame.nz]
 
-    def through(self, first: int, last: int, record: FloatArray) -> None:
-        """Go through the steps from ``first`` to before ``last`` in the current mode."""
-        propagate(*self.packed, first, last, record)
-
-    def derivative(self, t: float, x: FloatArray) -> FloatArray:
-        """Differentiate at a state in the current mode, and return ẋ there."""
-        self.flow.y[: self.nx] = x
-        differentiate(*self.packed[:3], t, self.flow.y)
-        return self.d.derivative[: self.nx].copy()
+    def through(self, who: str, first: int, last: int, dips: Sequence[Dip], record: FloatArray) -> None:
+        """Go through the steps from ``first`` to before ``last`` in the current mode; refuse dips there that graze."""
+        start = first
+        for dip in dips:
+            if first <= dip.step < last:
+                propagate(*self.frame.packed, start, dip.step, record[start - first :])
+                start = dip.step
+                check_dip(self.frame, who, dip)
+        propagate(*self.frame.packed, start, last, record[start - first :])
+        if self.frame.d.redundant[0]:
+            raise InputError(
+                who,
+                "contacts that slide beside others without redundancy",
+                f"more than the motion tells apart before t = {self.frame.flow.steps[last - 1].sum():.9g} s",
+                "How they share a load has no derivative here: leave contacts out, or choose a compliant law.",
+            )
 
     def jump(self, who: str, at: Instant) -> FloatArray:
         """Carry the variations through an instant into the modes behind it, and return the saltation matrix."""
-        closing, before = self._closing(at), self.derivative(at.time, at.x)
-        rates = self.w.rows[RATE, self.slips].copy()
-        slips = self.blocks["g"][self.slips] @ self.flow.X[: self.d.nz]
-        for s in closing:
-            self.w.anchor[s] = self.w.rows[VALUE, self.slips.start + s]
-        saltation = np.eye(self.nx)
-        for one in self._jumps(who, at, before, bool(closing)):
-            self.flow.X[: self.nx] -= np.outer(one.size, one.shift)
-            saltation += np.outer(one.size, one.row)
-            for s in closing:
-                if self.model.slips[s][0] in one.contacts:
-                    self.flow.X[self.d.nz + s] = slips[s] + rates[s] * one.shift
-        self.w.mode[:] = at.modes_after
-        return saltation
+        frame, X = self.frame, self.frame.flow.X
+        # Directions on the left side are those that the last step had, as the simulator's guards do.
+        at = at._replace(left=at.left._replace(direction=frame.w.direction.copy()))
+        unit = np.eye(frame.size)[:, : frame.nx]
+        before = frame.at(at.left.time, at.left.x)
+        closing = self._closing(at)
+        striking = [c for c in at.pushing if self._strikes(at, c)]
+        if striking:
+            carried = [self._strike(who, at, closing, striking, Y, Y is X) for Y in (X, unit)]
+        else:
+            jumps, same = self._jumps(who, at, before, closing)
+            carried = [_carry(jumps, closing, frame.nz, Y) for Y in (X, unit)]
+            if not same:
+                carried[1][:] = np.nan
+        frame.enter(at.right.modes, at.right.direction)
+        frame.straighten()
+        frame.at(at.left.time, at.right.x)
+        for Y in carried:
+            frame.stand_still(Y)
+        X[:] = carried[0]
+        self._forget_directions(at, X)
+        return carried[1][: frame.nx]
 
-    def _closing(self, at: Instant) -> list[int]:
-        """Return the slips that begin to count at an instant."""
-        closed, owners = self.plant.closed, [c for c, _ in self.model.slips]
-        return [s for s, c in enumerate(owners) if closed[c, at.modes_after[c]] > closed[c, at.modes[c]]]
+    def _forget_directions(self, at: Instant, X: FloatArray) -> None:
+        """Let directions not vary in which contacts begin to slide: their slip rates soon tell them."""
+        for c in at.changed:
+            slips = slice(self.plant.slips[c], self.plant.slips[c + 1])
+            X[self.frame.nz + self.plant.ns :][slips] = 0.0
 
-    def _jumps(self, who: str, at: Instant, before: FloatArray, closes: bool) -> list[_Jump]:
-        """Return the jumps of ẋ at an instant, each with the shift of the instant at which it happens.
+    def _strikes(self, at: Instant, c: int) -> bool:
+        rate = float(self.frame.w.rows[RATE, self.plant.nh + c])
+        return self.plant.closed[c, at.left.modes[c]] == 0 and rate < -SLOW
 
-        Where ẋ does not jump the shift does not matter, unless slip begins to count.
+    def _closing(self, at: Instant) -> list[_Closing]:
+        """Return the slips that begin to count at an instant, whose left side was just differentiated."""
+        frame, closed = self.frame, self.plant.closed
+        found = []
+        for s, (c, _) in enumerate(frame.model.slips):
+            if closed[c, at.right.modes[c]] > closed[c, at.left.modes[c]]:
+                i = frame.slips.start + s
+                found.append(_Closing(s, c, frame.row("g", i), float(frame.w.rows[RATE, i])))
+        return found
+
+    def _jumps(
+        self, who: str, at: Instant, before: FloatArray, closing: Sequence[_Closing]
+    ) -> tuple[list[_Jump], bool]:
+        """Return the jumps of rates at an instant where velocities do not jump, each with the guard that falls.
+
+        Where rates do not jump the instant does not matter, unless slip begins to count. Also tell whether the instant
+        of every jump has a gradient: it may move alike for what is varied, and yet have none.
         """
-        changed = [int(c) for c in np.flatnonzero(at.modes != at.modes_after)]
-        size, scale = self._after(at, changed) - before, float(np.abs(before).max())
-        if np.abs(size).max() <= _ROUNDING * scale and not closes:
-            return []
-        falls = [(c, *self._shift(who, at, c, what, before)) for c, what in self._fallen(at, changed)]
-        names = ", ".join(self.model.contacts[c] for c in changed)
+        frame, changed, X = self.frame, list(at.changed), self.frame.flow.X
+        check_approach(frame, who, at.left, before, self._closes(at))
+        after = self._after(at, changed, closing)
+        size, scale = after - before, float(np.abs(before[: frame.nx]).max())
+        if np.abs(size).max() <= _ROUNDING * scale and not closing:
+            return [], True
+        frame.enter(at.left.modes, at.left.direction)
+        falls = falls_at(frame, who, at.left, at.right, before, changed)
+        names = ", ".join(frame.model.contacts[c] for c in changed)
         if not falls:
             raise InputError(
                 who,
                 "a guard that falls at every event",
-                f"none for {names} at t = {at.time:.9g} s",
+                f"none for {names} at t = {at.left.time:.9g} s",
                 "Give the method a shorter max_step, so that the event is located.",
             )
-        rows = [row for _, _, row in falls]
-        if _agree([shift for _, shift, _ in falls]):
-            # The instant may move alike for what is varied, and yet have no gradient.
-            return [_Jump(changed, size, falls[0][1], rows[0] if _agree(rows) else np.full(self.nx, np.nan))]
+        if _agree([fall.shift(X) for fall in falls]):
+            rows = [fall.row[: frame.nx] / fall.rate for fall in falls]
+            return [_Jump(changed, size, after, falls[0])], _agree(rows)
         # Contacts that do not act on each other may each change at their own time.
-        own = {c: (shift, row) for c, shift, row in falls}
-        sizes = {c: self._after(at, [c]) - before for c in changed}
-        pairs = ((self._after(at, [b, c]) - before, sizes[b] + sizes[c]) for b, c in combinations(changed, 2))
+        own = {fall.contact: fall for fall in falls}
+        alone = {c: self._after(at, [c], closing) for c in changed}
+        pairs = ((self._after(at, [b, c], closing), alone[b] + alone[c] - before) for b, c in combinations(changed, 2))
         apart = all(np.abs(both - sum_).max() <= _ROUNDING * scale for both, sum_ in pairs)
+        frame.enter(at.left.modes, at.left.direction)
         if not apart or len(falls) != len(changed) or len(own) != len(changed):
-            raise InputError(
-                who,
-                "guards that fall one after another",
-                f"those of {names} at once, at t = {at.time:.9g} s",
-                "Which is first decides what follows, so there is no derivative: start a little beside it.",
-            )
-        return [_Jump([c], sizes[c], *own[c]) for c in changed]
+            raise _at_once(who, names, at.left.time)
+        return [_Jump([c], alone[c] - before, alone[c], own[c]) for c in changed], True
 
-    def _after(self, at: Instant, changed: Sequence[int]) -> FloatArray:
-        """Return ẋ just before an instant as it would be if only these contacts had changed."""
-        self.w.mode[changed] = at.modes_after[changed]
-        after = self.derivative(at.time, at.x)
-        self.w.mode[:] = at.modes
-        return after
+    def _closes(self, at: Instant) -> list[int]:
+        closed = self.plant.closed
+        return [c for c in at.changed if closed[c, at.right.modes[c]] > closed[c, at.left.modes[c]]]
 
-    def _fallen(self, at: Instant, changed: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the guards that fall at an instant, as contact and what they watch."""
-        shape, derivative = self.w.guards.shape[1:], np.zeros(self.w.y.size)
-        left, right, watched = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.int64)
-        for t, x, values in ((at.after, at.x_after, right), (at.time, at.x, left)):
-            self.flow.y[: self.nx] = x
-            _watch(*self.packed[:2], t, self.flow.y, derivative, values, watched)
-        fell = (left >= 0.0) & (right < 0.0)
-        if not fell[changed].any():
-            fell = np.abs(left) <= 10 * TOUCHING  # rounding hides the fall
-        watches = [{int(watched[c, k]) for k in range(shape[1]) if fell[c, k] and watched[c, k]} for c in changed]
-        return [(c, what) for c, kinds in zip(changed, watches, strict=True) for what in sorted(kinds)]
+    def _after(self, at: Instant, changed: Sequence[int], closing: Sequence[_Closing]) -> FloatArray:
+        """Return the rates just before an instant as they would be if only these contacts had changed."""
+        frame = self.frame
+        frame.enter(at.left.modes, at.left.direction)
+        frame.at(at.left.time, at.left.x)
+        frame.anchor_here([one.slip for one in closing])
+        frame.enter(at.right.modes, at.right.direction, changed)
+        return frame.at(at.left.time, at.left.x)
 
-    def _shift(self, who: str, at: Instant, c: int, what: int, f: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how the instant at which a guard falls varies, and −∂t/∂x."""
-        _, later = self._slope(c, what, at.time + _GRAZING, at.x + _GRAZING * f)
-        row, rate = self._slope(c, what, at.time, at.x)
-        if not abs(later - rate) < abs(rate):
-            raise InputError(
-                who,
-                f"contact '{self.model.contacts[c]}' to change at speed",
-                f"a grazing change at t = {at.time:.9g} s, where its guard falls at {rate:.3g} per second",
-                "There is no derivative there: start a little beside it.",
-            )
-        return -row @ self.flow.X / rate, row[: self.nx] / rate
+    def _strike(
+        self,
+        who: str,
+        at: Instant,
+        closing: Sequence[_Closing],
+        striking: Sequence[int],
+        X: FloatArray,
+        required: bool,
+    ) -> FloatArray:
+        """Return variations behind an impact; NaN if there are none, unless they are required.
 
-    def _slope(self, c: int, what: int, t: float, x: FloatArray) -> tuple[FloatArray, float]:
-        """Return the derivative by (z, anchors) of what a guard watches, and its total time derivative."""
-        plant, w, i, row = self.plant, self.w, self.plant.nh + c, np.zeros(self.flow.X.shape[0])
-        f = self.derivative(t, x)
-        nv, m, z = plant.nv, self.slips.stop, row[: self.d.nz]
-        if what == GAP:
-            z[:] = self.blocks["g"][i]
-            return row, float(w.rows[RATE, i])
-        if what == EXTENT:
-            z[:] = self.blocks["extent"][plant.extent[c] - m]
-            return row, float(w.rows[RATE, plant.extent[c]])
-        if what == WATCHES_RATE:
-            z[:] = self.blocks["rate"][i]
-            drift, W = w.out[nv + 2 * m :], w.out[nv + 4 * m + 3 + nv * m :]
-            return row, float(drift[i] + W[i * m : (i + 1) * m] @ w.rows[FORCE, :m])
-        return self._slope_of_force(c, t, x, f)
-
-    def _slope_of_force(self, c: int, t: float, x: FloatArray, f: FloatArray) -> tuple[FloatArray, float]:
-        """Return the same of a contact's force; of an open one, of the force that it would have if closed.
-
-        Slip of an open contact would count from where it is: its anchor goes with it.
+        Contacts that strike at instants which move apart must not act on each other: then it does not matter which is
+        first, and they strike one after another.
         """
-        w, mode = self.w, self.w.mode[c]
-        follow = np.arange(self.plant.slips[c], self.plant.slips[c + 1])
-        if self.plant.closed[c, mode]:
-            follow = follow[:0]
-        else:
-            w.mode[c] = self.plant.closing[c]
-        i, rows = self.plant.nh + c, self.slips.start + follow
-        derivative = np.zeros(w.y.size)
+        frame = self.frame
+        frame.enter(at.left.modes, at.left.direction)
+        before = frame.at(at.left.time, at.left.x)
+        check_approach(frame, who, at.left, before, striking)
+        falls = [strike_of(frame, who, at.left, c, before) for c in striking]
+        groups = list[list[Fall]]()
+        for fall in falls:
+            for group in groups:
+                if _agree([fall.shift(X), group[0].shift(X)]):
+                    group.append(fall)
+                    break
+            else:
+                groups.append([fall])
+        if len(groups) == 1:
+            return self._strike_in_order(who, at, closing, groups, X)
+        names = ", ".join(frame.model.contacts[c] for c in striking)
+        ways = list[FloatArray]()
+        if len(striking) == len(at.pushing):
+            with suppress(InputError):  # one after the other they would not do what they do together
+                ways = [self._strike_in_order(who, at, closing, order, X) for order in (groups, groups[::-1])]
+        if not ways or not _agree(ways):
+            if required:
+                raise _at_once(who, names, at.left.time)
+            return np.full_like(X, np.nan)
+        return ways[0]
 
-        def force(dt: float) -> float:
-            for _ in range(2):  # the first finds the slips
-                right_hand_side(*self.packed[:2], t + dt, self.flow.y, derivative)
-                w.anchor[follow] = w.rows[VALUE, rows]
-            return float(w.rows[FORCE, i])
+    def _strike_in_order(
+        self, who: str, at: Instant, closing: Sequence[_Closing], groups: Sequence[Sequence[Fall]], X: FloatArray
+    ) -> FloatArray:
+        """Return variations behind an impact of groups of contacts, one after another within one instant."""
+        frame, t, x = self.frame, at.left.time, at.left.x
+        modes, direction = at.left.modes.copy(), at.left.direction.copy()
+        rest = [c for c in at.pushing if all(c != fall.contact for group in groups for fall in group)]
+        for k, group in enumerate(groups):
+            contacts = [fall.contact for fall in group]
+            frame.enter(modes, direction)
+            before = frame.at(t, x)
+            shift = group[0].shift(X)
+            last = k == len(groups) - 1
+            # Where others follow, velocities behind this one are those that its own impulses give.
+            v = at.right.x[self.plant.nq :] if last else None
+            jacobian, v = impact_jacobian(frame, who, Side(t, x, modes, direction), contacts + rest, v)
+            X = X + np.outer(before, shift)
+            moved = X.copy()
+            moved[self.plant.nq : frame.nx] = jacobian @ X[: frame.nz]
+            slips = [one for one in closing if last or one.contact in contacts]
+            frame.anchor_here([one.slip for one in slips])
+            for one in slips:
+                moved[frame.nz + one.slip] = one.row @ X
+            x = np.concatenate([x[: self.plant.nq], v])
+            chosen = range(self.plant.nc) if last else contacts
+            frame.enter(at.right.modes, at.right.direction, chosen)
+            modes, direction = frame.w.mode.copy(), frame.w.direction.copy()
+            X = moved - np.outer(frame.at(t, x), shift)
+        return X
 
-        h = _SPACING
-        explicit = (8 * (force(h) - force(-h)) - (force(2 * h) - force(-2 * h))) / (12 * h)
-        force(0.0)
-        self.derivative(t, x)
-        row = self.d.force[i].copy()
-        row[: self.d.nz] += row[self.d.nz + follow] @ self.blocks["g"][rows]
-        row[self.d.nz + follow] = 0.0
-        w.mode[c] = mode
-        return row, float(row[: self.nx] @ f) + explicit
+
+def _carry(jumps: Sequence[_Jump], closing: Sequence[_Closing], nz: int, X: FloatArray) -> FloatArray:
+    """Return variations behind an instant at which rates jump."""
+    moved = X.copy()
+    for jump in jumps:
+        shift = jump.fall.shift(X)
+        moved -= np.outer(jump.size, shift)
+        for one in closing:
+            if one.contact in jump.contacts:
+                moved[nz + one.slip] = one.row @ X + (one.rate - jump.after[nz + one.slip]) * shift
+    return moved
+
+
+def _at_once(who: str, names: str, time: float) -> InputError:
+    return InputError(
+        who,
+        "guards that fall one after another",
+        f"those of {names} at once, at t = {time:.9g} s",
+        "Which is first decides what follows, so there is no derivative: start a little beside it.",
+    )
 
 
 def _agree(rows: Sequence[FloatArray]) -> bool:
-    """Tell whether vectors are the same up to a relative error."""
+    """Tell whether arrays are the same up to a relative error."""
     size = max(float(np.abs(row).max(initial=0.0)) for row in rows)
     return all(np.abs(row - rows[0]).max(initial=0.0) <= _AGREE * size for row in rows)

@@ -9,15 +9,19 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from impinge.analysis.frame import Frame, Side
+from impinge.analysis.graze import dips_of
+from impinge.analysis.impact_map import ends_series
 from impinge.analysis.saltation import Instant, Variation
 from impinge.contact.law import Law
 from impinge.errors import InputError, unknown_name
 from impinge.model import Model
 from impinge.simulation import Adaptive, Result, simulate
 from impinge.simulation.check import laws_of
-from impinge.simulation.contacts import SLIDING
 from impinge.simulation.guards import resolution
 from impinge.simulation.method import Method
+from impinge.simulation.plant import Plant
+from impinge.simulation.result import Event
 from impinge.simulation.run import plant_of
 
 FloatArray = NDArray[np.float64]
@@ -65,7 +69,10 @@ def sensitivity(
     method: Method | None = None,
     stabilization: tuple[float, float] = (400.0, 40.0),
 ) -> Sensitivity:
-    """Simulate a model and differentiate its trajectory, through every contact that opens or closes.
+    """Simulate a model and differentiate its trajectory, through contacts that open, close, strike, stick and slide.
+
+    A rigid contact that is closed at the start stays closed, and what sticks there stands still: start values are
+    varied along such contacts only.
 
     Args:
         model: what moves.
@@ -80,8 +87,9 @@ def sensitivity(
         stabilization: (α₀, α₁) of bilateral constraints.
 
     Raises:
-        ImpingeError: if a name is unknown, the run fails, or there is no derivative: a contact grazes, or
-            contacts that act on each other change at one instant.
+        ImpingeError: if a name is unknown, the run fails, or there is no derivative: a contact grazes, contacts that
+            act on each other change at one instant, bounces accumulate, restitution was taken back, or more contacts
+            slide than the motion tells apart.
 
     Example:
         >>> from impinge import Baumgarte, robots
@@ -111,69 +119,84 @@ def sensitivity(
     )
     if not result.ok:
         raise InputError(who, "a run that reaches its end", result.reason, "Make the run itself succeed first.")
-    _check_stick(who, result)
-    _check_smooth(who, result, dict(zip(model.contacts, laws_of(model, law), strict=True)))
     p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
     plant = plant_of(model, laws_of(model, law), p, stabilization, method or Adaptive(), float(until))
 
-    seed = np.eye(len(known))[:, [known.index(name) for name in names]]
-    x = np.stack([result[name] for name in states], axis=1)
+    # Time does not vary: its row is the last.
+    seed = np.vstack([np.eye(len(known)), np.zeros(len(known))])[:, [known.index(name) for name in names]]
+    rows = _Rows(model, plant, result)
     # A step starts at a row of its own, or just behind the two rows of an event.
     begins = np.searchsorted(result.t, result.steps[:, 0], side="right") - 1
-    variation = Variation(model, plant, u, result.steps, x[begins], seed)
-    t, matrices, saltations = _through(variation, who, result, x)
-    rate = variation.derivative(float(result.t[-1]), x[-1])
+    frame = Frame(model, plant, u, result.steps, rows.x[begins], seed)
+    t, matrices, saltations = _through(Variation(frame), who, rows)
+    rate = frame.at(float(result.t[-1]), rows.x[-1])[: frame.nx]
     return Sensitivity(result, tuple(names), tuple(states), t, matrices, rate, saltations)
 
 
-def _check_stick(who: str, result: Result) -> None:
-    """Refuse runs in which a contact slides: what friction does then is not differentiated."""
-    for contact, modes in result.modes.items():
-        if modes[-1] == SLIDING and (result[f"mode_{contact}"] == len(modes) - 1).any():
-            t = float(result.t[np.argmax(result[f"mode_{contact}"] == len(modes) - 1)])
-            raise InputError(
-                who,
-                "contacts that stick or are open",
-                f"contact '{contact}' sliding from t = {t:.6g} s",
-                "Raise its friction, or end the run before.",
-            )
+class _Rows:
+    """What variations need of a run: states and modes of its rows, and in which directions contacts slide there."""
 
+    def __init__(self, model: Model, plant: Plant, result: Result) -> None:
+        self.model, self.plant, self.result = model, plant, result
+        names = [f"{x.name}{dot}" for dot in ("", "_dot") for x in model.coordinates]
+        self.x = np.stack([result[name] for name in names], axis=1)
+        modes = [result[f"mode_{name}"] for name in model.contacts]
+        self.modes = np.array(modes, dtype=np.int64).reshape((-1, result.t.size)).T
 
-def _check_smooth(who: str, result: Result, laws: Mapping[str, Law]) -> None:
-    """Refuse runs in which a rigid contact strikes: what velocities do then is not differentiated."""
-    for event in result.events:
-        closed = dict(zip(result.modes[event.contact], result.closed[event.contact], strict=True))
-        if hasattr(laws[event.contact], "rebound") and (closed[event.after] or event.before == event.after):
-            raise InputError(
-                who,
-                "contacts with finite forces",
-                f"an impact of contact '{event.contact}' at t = {event.time:.6g} s",
-                "Choose a law such as Baumgarte(), or end the run before.",
-            )
+    def side(self, row: int, time: float) -> Side:
+        """Return one side of an instant."""
+        return Side(time, self.x[row], self.modes[row], self._direction(row))
+
+    def _direction(self, row: int) -> FloatArray:
+        """Return the directions of slips at a row: against friction, or along their rates where there is none."""
+        direction, names = np.zeros(self.plant.ns), [name for _, name in self.model.slips]
+        for c in range(self.plant.nc):
+            own = range(self.plant.slips[c], self.plant.slips[c + 1])
+            if self.modes[row, c] != self.plant.sliding[c]:
+                continue
+            friction = np.array([self.result[f"friction_{names[s]}"][row] for s in own])
+            rates = np.array([self.result[f"slip_{names[s]}_dot"][row] for s in own])
+            along = -friction if friction.any() else rates
+            if along.any():
+                direction[own.start : own.stop] = along / np.linalg.norm(along)
+        return direction
+
+    def instant(self, events: Sequence[Event], after: float) -> Instant:
+        """Return an instant from its events; behind it the run goes on at a time."""
+        row, time, contacts = events[0].row, events[0].time, self.model.contacts
+        impulses = [self.result[f"impulse_{name}"] for name in contacts]
+        pushing = [c for c, p in enumerate(impulses) if self.plant.restitution[c] >= 0.0 and p[row + 1] > p[row]]
+        changed = [contacts.index(event.contact) for event in events]
+        return Instant(self.side(row, time), self.side(row + 1, after), changed, pushing)
 
 
 def _through(
-    variation: Variation, who: str, result: Result, x: FloatArray
+    variation: Variation, who: str, rows: _Rows
 ) -> tuple[FloatArray, FloatArray, tuple[tuple[float, tuple[str, ...], FloatArray], ...]]:
     """Carry variations along a run; return times, derivatives and saltations."""
+    result, nx, X = rows.result, variation.frame.nx, variation.frame.flow.X
     begins, ends = result.steps[:, 0], result.steps.sum(axis=1)
-    modes = np.array([result[f"mode_{name}"] for name in result.modes], dtype=np.int64).reshape((-1, result.t.size)).T
+    dips = dips_of(result, rows.model, rows.plant)
     instants = [list(events) for _, events in groupby(result.events, key=lambda event: event.row)]
-    seed = variation.flow.X[: x.shape[1]]
-    record, times = np.zeros((1 + len(ends) + len(instants), *seed.shape)), [0.0]
-    record[0], first, saltations = seed, 0, []
-    variation.begin(x[0], modes[0])
+    record, times = np.zeros((1 + len(ends) + len(instants), nx, X.shape[1])), [0.0]
+    first, saltations = 0, []
+    variation.begin(rows.side(0, 0.0))
+    record[0] = X[:nx]
     for events in instants:
-        time, row = events[0].time, events[0].row
+        time = events[0].time
         # An event ends a step; where its guard falls at the very start of one, the one before.
-        last = int(np.searchsorted(ends, time - 2 * np.spacing(time))) + 1
-        variation.through(first, last, record[len(times) :])
+        last = int(np.searchsorted(ends, time - 2 * np.spacing(time)))
+        if last < len(ends) and begins[last] < time:
+            last += 1
+        elif last > first and ends[last - 1] < time - 10 * resolution(time):
+            raise ends_series(who, events[0].contact, time)
+        variation.through(who, first, last, dips, record[len(times) :])
         times += [*ends[first:last].tolist(), time]
         later = np.searchsorted(begins, time, side="right")
         after = float(begins[later]) if later < begins.size else time + resolution(time)
-        at = Instant(time, after, x[row], x[row + 1], modes[row], modes[row + 1])
-        saltations.append((time, tuple(event.contact for event in events), variation.jump(who, at)))
-        record[len(times) - 1] = variation.flow.X[: x.shape[1]]
+        saltation = variation.jump(who, rows.instant(events, after))
+        saltations.append((time, tuple(event.contact for event in events), saltation))
+        record[len(times) - 1] = X[:nx]
         first = last
-    variation.through(first, len(ends), record[len(times) :])
+    variation.through(who, first, len(ends), dips, record[len(times) :])
     return np.array([*times, *ends[first:].tolist()]), record, tuple(saltations)

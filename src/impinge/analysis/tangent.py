@@ -10,7 +10,8 @@ other and leave a residual ρ = r − Wλ. Then (G. H. Golub, V. Pereyra, SIAM J
 
     δλ = W⁺(δr − δW λ) + W⁺W⁺ δW ρ + (1 − W⁺W) δW W⁺λ
 
-of which the first term is all there is without redundancy.
+of which the first term is all there is without redundancy. Friction of contacts that slide goes with their normal
+forces, δf = c δλ + …, see `targets`; then W is not symmetric, and redundant rows have no derivative here.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Matrix, Vector, ask, call, entry, jit
-from impinge.contact.law import NORMAL, TANGENT
-from impinge.contact.rows import minimum_norm, row_forces
+from impinge.analysis.targets import write_targets
+from impinge.compile import Integers, Matrix, Vector, call, entry, jit
+from impinge.contact.law import ACCELERATION, DRAG
+from impinge.contact.rows import minimum_norm, pivoted_cholesky, row_forces
 from impinge.model import Model
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace
+from impinge.simulation.plant import FORCE, Plant, Workspace
 
 
 class OtherForces(NamedTuple):
@@ -39,14 +41,22 @@ class OtherForces(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """Work space of `differentiate`; the columns of a and λ are q, v, u, p and the anchors of the slips."""
+    """Work space of `differentiate`; the columns are q, v, u, p, t, the anchors of the slips and their directions.
+
+    There are n = nz + 2 ns. A direction is that in which a contact slides where a step begins, see `friction.blend`. An
+    anchor is where a slip began to stick. That of a bristle is the slip less its bend, and moves while it slides.
+    """
 
     kernel: int
     nz: int
     out: Vector
+    mu: Matrix  # of the coefficients of friction, nc × nz
     derivative: Vector  # of the integrated vector
-    a: Matrix  # nv × (nz + ns)
-    force: Matrix  # m × (nz + ns)
+    a: Matrix  # nv × n
+    force: Matrix  # m × n
+    anchor: Matrix  # of the rates of the anchors, ns × n
+    target: Matrix  # of what is prescribed, m × n
+    redundant: Integers  # whether rows were redundant beside contacts that slide
     value: Vector
     column: Vector
     solution: Vector
@@ -54,19 +64,25 @@ class Tangent(NamedTuple):
     other: OtherForces
 
 
-def tangent_workspace(model: Model, size: int) -> Tangent:
-    """Allocate the work space for a model whose integrated vector has this size."""
+def tangent_workspace(model: Model, size: int, parameters: Vector) -> Tangent:
+    """Allocate the work space for a model with these parameters whose integrated vector has this size."""
     kernel = model.tangent
     m, nv = model.equations.g.shape[0], len(model.coordinates)
-    nz = 2 * nv + len(model.inputs) + len(model.parameters)
-    columns = nz + len(model.slips)
+    nz = 2 * nv + len(model.inputs) + len(model.parameters) + 1
+    columns = nz + 2 * len(model.slips)
+    mu = np.zeros((len(model.gaps), nz))
+    mu[:, nz - 1 - len(model.parameters) : nz - 1] = model.friction_slopes(parameters)
     return Tangent(
         kernel=kernel.address,
         nz=nz,
         out=np.zeros(kernel.size),
+        mu=mu,
         derivative=np.zeros(size),
         a=np.zeros((nv, columns)),
         force=np.zeros((m, columns)),
+        anchor=np.zeros((len(model.slips), columns)),
+        target=np.zeros((m, columns)),
+        redundant=np.zeros(1, dtype=np.int64),
         value=np.zeros(m),
         column=np.zeros(m),
         solution=np.zeros(m),
@@ -88,24 +104,27 @@ def differentiate(plant: Plant, w: Workspace, d: Tangent, t: float, y: Vector) -
 
     Derivatives by the coordinates alone leave the anchors of the slips where they are.
     """
-    nq, nv, nh, nc, ns, nz = plant.nq, plant.nv, plant.nh, plant.nc, plant.ns, d.nz
-    m = nh + nc + ns
+    nq, nv, nz = plant.nq, plant.nv, d.nz
+    m = plant.nh + plant.nc + plant.ns
     evaluate(plant, w, t, y, d.derivative)
     arguments = (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters)
     call(d.kernel, (*arguments, d.derivative[nq : nq + nv], w.rows[FORCE], d.out))
     response = nv + 4 * m + 3
     W = w.out[response + nv * m :]
-    _slopes(plant, w, d)
-    g, rate = (nv + m) * nz, (nv + 2 * m) * nz
-    for j in range(nz + ns):
+    write_targets(plant, w, d)
+    for j in range(nz + 2 * plant.ns):
         for i in range(m):
-            d.column[i], d.value[i] = 0.0, 0.0
-            if j < nz:
-                d.column[i] = d.out[nv * nz + j * m + i]
-                d.value[i] = d.slopes[2 * i] * d.out[g + j * m + i] + d.slopes[2 * i + 1] * d.out[rate + j * m + i]
-            elif i == nh + nc + j - nz:
-                d.value[i] = -d.slopes[2 * i]
+            d.column[i] = d.out[nv * nz + j * m + i] if j < nz else 0.0
+            d.value[i] = d.target[i, j]
+        for i in range(m):
+            if w.prescribed[i] == DRAG:
+                d.value[i] = w.value[i]
+                for k in range(m):
+                    d.column[k] += W[k * m + i] * d.target[i, j]
         row_forces(W, d.column, w.prescribed, d.value, plant.normal, d.solution, w.solver)
+        for i in range(m):
+            if w.prescribed[i] == DRAG:
+                d.solution[i] += d.target[i, j]
         for k in range(nv):
             d.a[k, j] = d.out[j * nv + k] if j < nz else 0.0
             for i in range(m):
@@ -116,13 +135,34 @@ def differentiate(plant: Plant, w: Workspace, d: Tangent, t: float, y: Vector) -
 
 
 @jit
+def _closed_rows(plant: Any, w: Any, W: Any) -> int:
+    """Write the matrix of the rows with a prescribed acceleration to ``w.solver``; return how many.
+
+    Below zero if one of them has friction that goes with it.
+    """
+    m, solver = plant.nh + plant.nc + plant.ns, w.solver
+    n: Any = np.int64(0)
+    drags = False
+    for i in range(m):
+        if w.prescribed[i] == ACCELERATION:
+            solver.indices[n] = i
+            n += 1
+        drags |= w.prescribed[i] == DRAG and w.prescribed[plant.normal[i]] == ACCELERATION
+    for k in range(n):
+        for j in range(n):
+            solver.A[k, j] = W[solver.indices[k] * m + solver.indices[j]]
+    return -n if drags else n
+
+
+@jit
 def _add_redundant(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
     """Add the second and third terms of δλ, if closed rows are redundant."""
     nv, m = plant.nv, plant.nh + plant.nc + plant.ns
-    n, drift, response, solver, other = 0, nv + 2 * m, nv + 4 * m + 3, w.solver, d.other
+    drift, response, solver, other = nv + 2 * m, nv + 4 * m + 3, w.solver, d.other
     W = w.out[response + nv * m :]
-    for i in range(m):
-        n += w.prescribed[i]
+    n = _closed_rows(plant, w, W)
+    if n < 0 and pivoted_cholesky(solver.A, -n, solver) < -n:
+        d.redundant[0] = 1
     if n < 2:
         return
     for k in range(n):
@@ -131,7 +171,7 @@ def _add_redundant(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
         return
     for i in range(m):
         other.force[i] = 0.0
-        if w.prescribed[i] != 0:
+        if w.prescribed[i] == ACCELERATION:
             other.force[i] = w.value[i] - w.out[drift + i]
             for j in range(m):
                 other.force[i] -= W[i * m + j] * w.rows[FORCE, j]
@@ -181,23 +221,3 @@ def _column(d: Any, solver: Any, n: int, j: int) -> None:
     for k in range(n):
         place = nv * d.nz + j * m + solver.indices[k]
         d.other.column[k] = d.other.out[place] - d.out[place]
-
-
-@jit
-def _slopes(plant: Any, w: Any, d: Any) -> None:
-    """Write the derivatives of what is prescribed for every row, by its value and by its rate."""
-    nh, nc = plant.nh, plant.nc
-    for i in range(2 * (nh + nc + plant.ns)):
-        d.slopes[i] = 0.0
-    for i in range(nh):
-        d.slopes[2 * i], d.slopes[2 * i + 1] = -plant.stabilization[0], -plant.stabilization[1]
-    for c in range(nc):
-        i = nh + c
-        if w.mode[c] == plant.passed[c]:
-            continue
-        gap, rate = w.rows[VALUE, i], w.rows[RATE, i]
-        ask(plant.slope[c], (w.mode[c], NORMAL, gap, rate, plant.gains[c], d.slopes[2 * i :]))
-        for s in range(plant.slips[c], plant.slips[c + 1]):
-            i = nh + nc + s
-            slip, rate = w.rows[VALUE, i] - w.anchor[s], w.rows[RATE, i]
-            ask(plant.slope[c], (w.mode[c], TANGENT, slip, rate, plant.gains[c], d.slopes[2 * i :]))

@@ -85,6 +85,18 @@ def blend(rates: Any, direction: Any, first: int, last: int, out: Any) -> None:
 
 
 @jit
+def blend_slopes(rates: Any, direction: Any, first: int, last: int) -> tuple[float, float, float]:
+    """Return the length that `blend` divides by, the share of ``direction`` in it, and what it loses for each rate."""
+    speed = length(rates, first, last)
+    below = TELLING * TELLING + speed * speed
+    share, size = TELLING * TELLING * TELLING / below, 0.0
+    for s in range(first, last):
+        part = rates[s] + share * direction[s]
+        size += part * part
+    return np.sqrt(size), share, -2.0 * share / below
+
+
+@jit
 def drag(mu: float, rates: Any, direction: Any, first: int, last: int, pull: Any) -> None:
     """Write the force along each slip per normal force, −μ d.
 

@@ -120,14 +120,14 @@ def delassus(A: Any, response: Any) -> Any:
 
 
 def tangent(s: Symbols, e: Equations, outputs: Any, a: Any, force: Any) -> dict[str, Any]:
-    """Return derivatives by z = (q, v, u, p), for accelerations ``a`` that belong to the row forces λ = ``force``.
+    """Return derivatives by z = (q, v, u, p, t), for accelerations ``a`` that belong to the row forces λ = ``force``.
 
         E = ∂/∂z [M⁻¹(F + Aᵀλ)] at fixed λ = −M⁻¹ ∂/∂z (M a − F − Aᵀλ) at fixed a and λ
         G = ∂/∂z g̈             at fixed λ = ∂/∂z (A a + drift) at fixed a, plus A E
 
     and those of rows, their rates, extents and outputs.
     """
-    z = ca.vertcat(s.q, s.v, s.u, s.p)
+    z = ca.vertcat(s.q, s.v, s.u, s.p, s.t)
     balance = e.M @ a - (e.applied - e.bias - e.damping) - e.A.T @ force
     E = -solve_spd(e.M, ca.jacobian(balance, z))[0]
     return {

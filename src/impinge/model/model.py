@@ -171,7 +171,7 @@ class Model:
 
     @functools.cached_property
     def tangent(self) -> Kernel:
-        """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p); see `derive.tangent`."""
+        """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p, t); see `derive.tangent`."""
         s, e = self.symbols, self.equations
         a, force = ca.SX.sym("a", s.v.shape[0]), ca.SX.sym("force", e.g.shape[0])
         outputs = tangent(s, e, self.output_expressions, a, force)
@@ -189,6 +189,11 @@ class Model:
     def _friction(self) -> Kernel:
         return compile_kernel("friction", {"p": self.symbols.p}, {"mu": self.friction_expressions})
 
+    @functools.cached_property
+    def _friction_slopes(self) -> Kernel:
+        slopes = ca.densify(ca.jacobian(self.friction_expressions, self.symbols.p))
+        return compile_kernel("friction_slopes", {"p": self.symbols.p}, {"slopes": slopes})
+
     def friction_at(self, p: ArrayLike) -> NDArray[np.float64]:
         """Return the coefficient of friction of each contact for a vector of parameters; infinite if none is given."""
         mu = np.full(len(self.gaps), np.inf)
@@ -196,6 +201,14 @@ class Model:
         if slides:
             mu[slides] = self._friction(p)["mu"]
         return mu
+
+    def friction_slopes(self, p: ArrayLike) -> NDArray[np.float64]:
+        """Return the derivative of `friction_at` by the parameters (contacts × parameters); zero if none is given."""
+        slopes = np.zeros((len(self.gaps), len(self.parameters)))
+        slides = [c for c, gap in enumerate(self.gaps) if gap.slides]
+        if slides:
+            slopes[slides] = self._friction_slopes(p)["slopes"].reshape((len(slides), -1), order="F")
+        return slopes
 
     @functools.cached_property
     def _terms(self) -> Kernel:
