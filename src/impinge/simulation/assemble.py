@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from impinge.contact.law import ContactLaw
-from impinge.model import WORKS
-from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.model import WORKS, Gap
+from impinge.simulation.certificate import (
+    STEADY_SHARE,
+    Certificate,
+    ContactCertificate,
+    EnergyBalance,
+    energy_balance,
+    force_unit,
+)
+from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.contacts import PASSED, SLIDING
-from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
+from impinge.simulation.extremes import DEPTH, PRODUCT, PULL, PUSH, STRUCK
+from impinge.simulation.guards import resolution
+from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, TIME, Log, Plant, Workspace, columns
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.result import Event, Result
 from impinge.simulation.system import System
+from impinge.simulation.verdict import Judge, Verdict, drift_limit, energy_limit, verdict
 
 FloatArray = NDArray[np.float64]
 
@@ -60,14 +72,14 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
         row = plant.nh + k
         yield _Signal(f"gap_{gap.name}", gap.unit, "gap", at["g"] + row)
         yield _Signal(f"gap_{gap.name}_dot", f"{gap.unit}/s", "gap rate", at["rate"] + row)
-        yield _Signal(f"force_{gap.name}", "N", "force", at["force"] + row)
+        yield _Signal(f"force_{gap.name}", force_unit(gap.unit), "force", at["force"] + row)
         yield _Signal(f"mode_{gap.name}", "", "mode", at["mode"] + k)
-        yield _Signal(f"impulse_{gap.name}", "N·s", "impulse", at["impulse"] + k)
+        yield _Signal(f"impulse_{gap.name}", f"{force_unit(gap.unit)}·s", "impulse", at["impulse"] + k)
     for k, (owner, name) in enumerate(model.slips):
         row, unit = plant.nh + plant.nc + k, model.gaps[owner].unit
         yield _Signal(f"slip_{name}", unit, "slip", at["g"] + row)
         yield _Signal(f"slip_{name}_dot", f"{unit}/s", "slip rate", at["rate"] + row)
-        yield _Signal(f"friction_{name}", "N", "friction", at["force"] + row)
+        yield _Signal(f"friction_{name}", force_unit(unit), "friction", at["force"] + row)
     for k, gap in enumerate(model.gaps if plant.nr else ()):
         if gap.slides:
             yield _Signal(f"work_friction_{gap.name}", "J", "work", at["rubbing"] + k)
@@ -76,7 +88,7 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
         yield _Signal(f"extent_{model.gaps[owner].name}", "", "extent", at["g"] + row)
     for k, h in enumerate(model.constraints):
         yield _Signal(f"residual_{h.name}", h.unit, "residual", at["g"] + k)
-        yield _Signal(f"force_{h.name}", "N", "force", at["force"] + k)
+        yield _Signal(f"force_{h.name}", force_unit(h.unit), "force", at["force"] + k)
     for k, u in enumerate(model.inputs):
         yield _Signal(u.name, u.unit, "input", at["u"] + k)
     for k, y in enumerate(model.outputs):
@@ -88,20 +100,56 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
 
 
 def _contact(
-    signals: dict[str, FloatArray], t: FloatArray, closed_modes: tuple[bool, ...], w: Workspace, c: int, name: str
+    signals: dict[str, FloatArray], t: FloatArray, closed_modes: tuple[bool, ...], w: Workspace, c: int, gap_: Gap
 ) -> ContactCertificate:
+    name, worst, impacts = gap_.name, w.extremes.value, int(w.extremes.impacts[c])
     last = slice(int(np.searchsorted(t, t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
     gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
     closed = np.array(closed_modes)[signals[f"mode_{name}"][last].astype(int)].all()
-    smallest = float(w.min_force[c])
+    pull = float(worst[PULL, c])
     return ContactCertificate(
-        deepest_penetration=max(0.0, -float(w.min_gap[c])),
+        deepest_penetration=max(0.0, float(worst[DEPTH, c])),
         steady_penetration=max(0.0, -float(gap.min())) if closed else None,
-        smallest_force=smallest if np.isfinite(smallest) else None,
-        largest_force=float(w.max_force[c]) if np.isfinite(smallest) else None,
-        complementarity=float(w.max_product[c]),
+        smallest_force=-pull if isfinite(pull) else None,
+        largest_force=float(worst[PUSH, c]) if isfinite(pull) else None,
+        complementarity=max(0.0, float(worst[PRODUCT, c])),
         steady_complementarity=float(np.abs(gap * force).max()),
+        impacts=impacts,
+        largest_impulse=float(worst[STRUCK, c]) if impacts else None,
+        unit=gap_.unit,
     )
+
+
+def _verdicts(
+    model: System,
+    laws: Sequence[ContactLaw],
+    plant: Plant,
+    w: Workspace,
+    signals: Mapping[str, FloatArray],
+    balance: EnergyBalance,
+) -> tuple[Verdict, ...]:
+    """Return what a run promised and whether it kept that; see `Verdict`."""
+    extremes, steps = w.extremes, int(w.counts[STEPS])
+    judge = Judge(extremes, model.contacts, [gap.unit for gap in model.gaps])
+    stepped, found = plant.evaluate == 0, list[Verdict]()
+    if stepped:
+        explicit = any(getattr(law, "scheme", "") == "explicit" for law in laws)
+        start = [float(signals[f"gap_{name}"][0]) for name in model.contacts]
+        found += judge.stepped(start, plant.fixed_step if explicit else 0.0)
+    else:
+        found += judge.contacts(plant.atol, resolution(float(w.time[TIME])))
+        if plant.fixed_step == 0.0:
+            limit = energy_limit(plant.rtol, plant.atol, steps, extremes, balance)
+            found += judge.bristles(limit) if plant.nb else []
+            found.append(verdict("energy balance", abs(balance.residual), limit, "J"))
+    if plant.nh:
+        worst = int(extremes.drift.argmax())
+        off = START_TOLERANCE + 2.0 * float(extremes.bend.max())
+        limit = off if stepped else drift_limit(plant.rtol, plant.atol)
+        when = float(extremes.drift_time[worst])
+        unit = model.constraints[worst].unit
+        found.append(verdict("constraint drift", float(extremes.drift[worst]), limit, unit, None, when))
+    return tuple(found)
 
 
 def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
@@ -123,19 +171,22 @@ def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspa
             after=modes[int(c)][int(after)],
             impulse=impulse,
             row=int(row),
+            impact=impact,
         )
-        for time, c, before, after, impulse, row in log.events[: log.used[EVENTS]].tolist()
+        for time, c, before, after, impulse, row, impact in log.events[: log.used[EVENTS]].tolist()
+    )
+    balance = energy_balance(
+        float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
     )
     certificate = Certificate(
-        constraint_drift=float(w.max_residual.max(initial=0.0)),
-        contacts={name: _contact(signals, t, closed[c], w, c, name) for c, name in enumerate(names)},
-        energy=energy_balance(
-            float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
-        ),
+        constraint_drift=float(w.extremes.drift.max()) if plant.nh else None,
+        contacts={gap.name: _contact(signals, t, closed[c], w, c, gap) for c, gap in enumerate(model.gaps)},
+        energy=balance,
         steps=int(w.counts[STEPS]),
         rejected=int(w.counts[REJECTED]),
         evaluations=int(w.counts[EVALUATIONS]),
         events=len(events),
+        verdicts=_verdicts(model, laws, plant, w, signals, balance),
     )
     return Result(
         model=model.name,
@@ -143,6 +194,7 @@ def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspa
         signals=signals,
         units=dict(table.units),
         kinds=dict(table.kinds),
+        laws={name: law.name for name, law in zip(names, laws, strict=True)},
         modes=dict(zip(names, modes, strict=True)),
         closed=dict(zip(names, closed, strict=True)),
         events=events,

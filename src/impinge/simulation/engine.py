@@ -26,6 +26,7 @@ from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, TOO_SMALL, carry_out, change_inputs, reconsider
 from impinge.simulation.locate import find_event
+from impinge.simulation.observe import look_inside, note_extremes
 from impinge.simulation.plant import (
     DOUBT,
     ERROR,
@@ -43,7 +44,7 @@ from impinge.simulation.plant import (
     assign,
     assign_rows,
 )
-from impinge.simulation.record import EVENTS, ROWS, add_current, add_samples, measure, note_extremes
+from impinge.simulation.record import EVENTS, ROWS, add_current, add_samples, measure
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.roots import NONE
 from impinge.simulation.step import stability_ratio, try_step
@@ -106,6 +107,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         step = log.steps[log.used[STEP_LOG]]
         step[0], step[1] = t, min(low, 1.0) * h
         log.used[STEP_LOG] += 1
+        look_inside(plant, w, t, h, min(low, 1.0))
         if low != NONE:
             add_samples(plant, w, log, t, h, t + low * h)
             status = carry_out(plant, w, log, h, low, high, end - t)

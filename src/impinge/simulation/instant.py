@@ -16,6 +16,7 @@ from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
 from impinge.simulation.guards import guards_of_rows, resolution
 from impinge.simulation.locate import find_event
+from impinge.simulation.observe import note_extremes, note_state
 from impinge.simulation.plant import (
     ERROR,
     JAMMED,
@@ -34,7 +35,7 @@ from impinge.simulation.plant import (
     assign_rows,
     swap,
 )
-from impinge.simulation.record import add_events, add_row, add_samples, note_extremes
+from impinge.simulation.record import add_events, add_row, add_samples
 from impinge.simulation.roots import NONE
 from impinge.simulation.settle import contradicted
 from impinge.simulation.slide import steer
@@ -229,7 +230,7 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
     contacts.remember(w)
     evaluate_and_press(plant, w, left_time, w.left_y, w.scratch[1])
     guards_of_rows(plant, w, w.rows, 0)
-    note_extremes(plant, w, w.rows)
+    note_state(plant, w, w.rows, left_time, w.left_y)
 
     after = min(1.0, max(high, low + resolution(t) / h))
     dense_state(plant, w, h, after, w.trial)

@@ -26,6 +26,7 @@ from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS, Gap
+from impinge.simulation.extremes import Extremes, extremes_of
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.system import System
 from impinge.simulation.tableau import Tableau
@@ -134,11 +135,7 @@ class Workspace(NamedTuple):
     struck: Integers  # contacts that pushed in an impact at this instant
     impact: ImpactWorkspace
     since: Vector
-    min_gap: Vector
-    min_force: Vector
-    max_force: Vector
-    max_residual: Vector
-    max_product: Vector
+    extremes: Extremes
     changed: Integers
 
 
@@ -159,7 +156,8 @@ class Log(NamedTuple):
     used: Integers  # rows, events, steps in use
 
 
-EVENT_COLUMNS = 6  # time, contact, mode before, mode after, impulse, index of the row on the left side
+# Time, contact, mode before, mode after, impulse, index of the row on the left side, impulse of an impact.
+EVENT_COLUMNS = 7
 
 
 def columns(plant: Plant) -> dict[str, slice]:
@@ -225,7 +223,6 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
     n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.nb + plant.ne + plant.nr + len(WORKS)
     m, s = plant.nh + plant.nc + plant.ns, plant.tableau.c.size
     guards = GUARDS + min(plant.ne, 1) + 2 * min(plant.nt, 1)
-    contacts = np.zeros(plant.nc)
     return Workspace(
         y=np.zeros(n),
         u=np.zeros(plant.nu),
@@ -271,12 +268,8 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
-        since=contacts.copy(),
-        min_gap=np.full(plant.nc, np.inf),
-        min_force=np.full(plant.nc, np.inf),
-        max_force=contacts.copy(),
-        max_residual=np.zeros(plant.nh),
-        max_product=contacts.copy(),
+        since=np.zeros(plant.nc),
+        extremes=extremes_of(plant.nh, plant.nc),
         changed=np.zeros(plant.nc, dtype=np.int64),
     )
 

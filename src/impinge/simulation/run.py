@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from impinge.compile import Struct, prepare
 from impinge.contact.law import ContactLaw, Law, law_code
 from impinge.contact.laws.complementarity import Complementarity
-from impinge.errors import InputError, show, unknown_name
+from impinge.errors import ImpingeWarning, InputError, show, unknown_name
 from impinge.model import Model, finite
 from impinge.scene.scene import Scene
 from impinge.simulation.assemble import assemble
@@ -80,6 +81,9 @@ def simulate(
     Returns:
         The result; if the run fails half-way, what there is, with ``ok`` False and the reason.
 
+    Warns:
+        ImpingeWarning: if the run ends early, or if its certificate says that it broke a promise.
+
     Raises:
         ImpingeError: if something is wrong before the run starts.
 
@@ -104,7 +108,7 @@ def simulate(
         for name in parameters or {}:
             raise unknown_name(who, "parameter", name, ())
         spaced = None if sample is None else spacing
-        return simulate_scene(model, law, end, start or {}, inputs or {}, controllers, spaced, progress)
+        return warned(simulate_scene(model, law, end, start or {}, inputs or {}, controllers, spaced, progress))
     system = SceneModel(model) if isinstance(model, Scene) else model
     p = system.parameter_vector(parameters or {})
     q, v = system.start_vectors(start or {})
@@ -144,7 +148,15 @@ def simulate(
         reason = run.through(end, controllers)
         if isinstance(system, SceneModel):
             system.show(run.log.rows[: run.log.used[ROWS], columns(plant)["q"]])
-        return assemble(system, laws, plant, room.w, run.log, reason)
+        return warned(assemble(system, laws, plant, room.w, run.log, reason))
+
+
+def warned(result: Result) -> Result:
+    """Return a result, with a warning if it is not what was asked for; the warning is the caller's of `simulate`."""
+    complaint = result.complaint()
+    if complaint:
+        warnings.warn(complaint, ImpingeWarning, stacklevel=3)
+    return result
 
 
 def _check_stepped(who: str, law: Complementarity, method: Method | None) -> None:

@@ -13,6 +13,7 @@ from impinge.contact.impact import impact_impulses
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.guards import resolution
+from impinge.simulation.observe import note_impact
 from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Workspace, impulses, works
 
 # Slower (m/s) than this nothing bounces.
@@ -89,6 +90,7 @@ def strike(plant: Plant, w: Workspace) -> int:
     status = impact_impulses(W, before, nh, plant.slips, plant.mu, w.impact.bounce, impulse, w.impact)
     if status != 0:
         return status
+    note_impact(plant, w, W, before, impulse)
     first, work = impulses(plant), works(plant)
     for i in range(m):
         if impulse[i] == 0.0:

@@ -24,6 +24,7 @@ from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
+from impinge.simulation.observe import note_bend, note_extremes, note_step_friction, note_work
 from impinge.simulation.plant import (
     FORCE,
     RATE,
@@ -38,7 +39,7 @@ from impinge.simulation.plant import (
     impulses,
     works,
 )
-from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, fill_row, measure, note_extremes
+from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, fill_row, measure
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, jacobian_at, look
 
@@ -200,6 +201,10 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     w.time[TIME] = end
     w.counts[STEPS] += 1
     note_extremes(plant, w, w.rows_start)
+    note_bend(plant, w, h, w.rows_end[RATE] if stepper.scheme == EXPLICIT else k.after, w.rows_end, end)
+    note_work(plant, w, k.free, k.after, k.least, k.impulse, end)
+    if plant.nt > 0:
+        note_step_friction(plant, w, h, k.after, k.impulse, end)
     return DONE
 
 
