@@ -9,28 +9,30 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from impinge.compile import Struct
 from impinge.contact.law import ContactLaw
+from impinge.contact.laws.complementarity import SCHEMES
 from impinge.model import WORKS, Gap
 from impinge.simulation.certificate import (
     STEADY_SHARE,
     Certificate,
     ContactCertificate,
-    EnergyBalance,
     energy_balance,
     force_unit,
 )
-from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.contacts import PASSED, SLIDING
-from impinge.simulation.extremes import DEPTH, PRODUCT, PULL, PUSH, STRUCK
-from impinge.simulation.guards import resolution
-from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, TIME, Log, Plant, Workspace, columns
+from impinge.simulation.extremes import DEPTH, DRIFT, PRODUCT, PULL, PUSH, STRUCK, WORST
+from impinge.simulation.judge import judge
+from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.result import Event, Result
+from impinge.simulation.stepper import EXPLICIT
 from impinge.simulation.system import System
-from impinge.simulation.verdict import Judge, Verdict, drift_limit, energy_limit, verdict
+from impinge.simulation.verdict import Findings
 
 FloatArray = NDArray[np.float64]
+Packed = tuple[Struct, Struct]  # of a plant and its workspace
 
 
 class _Signal(NamedTuple):
@@ -102,57 +104,38 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
 def _contact(
     signals: dict[str, FloatArray], t: FloatArray, closed_modes: tuple[bool, ...], w: Workspace, c: int, gap_: Gap
 ) -> ContactCertificate:
-    name, worst, impacts = gap_.name, w.extremes.value, int(w.extremes.impacts[c])
+    name, worst, impacts = gap_.name, w.extremes.table[c].tolist(), int(w.extremes.impacts[c])
     last = slice(int(np.searchsorted(t, t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
     gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
     closed = np.array(closed_modes)[signals[f"mode_{name}"][last].astype(int)].all()
-    pull = float(worst[PULL, c])
+    pull = worst[WORST + PULL]
     return ContactCertificate(
-        deepest_penetration=max(0.0, float(worst[DEPTH, c])),
+        deepest_penetration=max(0.0, worst[WORST + DEPTH]),
         steady_penetration=max(0.0, -float(gap.min())) if closed else None,
         smallest_force=-pull if isfinite(pull) else None,
-        largest_force=float(worst[PUSH, c]) if isfinite(pull) else None,
-        complementarity=max(0.0, float(worst[PRODUCT, c])),
+        largest_force=worst[WORST + PUSH] if isfinite(pull) else None,
+        complementarity=max(0.0, worst[WORST + PRODUCT]),
         steady_complementarity=float(np.abs(gap * force).max()),
         impacts=impacts,
-        largest_impulse=float(worst[STRUCK, c]) if impacts else None,
+        largest_impulse=worst[WORST + STRUCK] if impacts else None,
         unit=gap_.unit,
     )
 
 
-def _verdicts(
-    model: System,
-    laws: Sequence[ContactLaw],
-    plant: Plant,
-    w: Workspace,
-    signals: Mapping[str, FloatArray],
-    balance: EnergyBalance,
-) -> tuple[Verdict, ...]:
-    """Return what a run promised and whether it kept that; see `Verdict`."""
-    extremes, steps = w.extremes, int(w.counts[STEPS])
-    judge = Judge(extremes, model.contacts, [gap.unit for gap in model.gaps])
-    stepped, found = plant.evaluate == 0, list[Verdict]()
-    if stepped:
-        explicit = any(getattr(law, "scheme", "") == "explicit" for law in laws)
-        start = [float(signals[f"gap_{name}"][0]) for name in model.contacts]
-        found += judge.stepped(start, plant.fixed_step if explicit else 0.0)
-    else:
-        found += judge.contacts(plant.atol, resolution(float(w.time[TIME])))
-        if plant.fixed_step == 0.0:
-            limit = energy_limit(plant.rtol, plant.atol, steps, extremes, balance)
-            found += judge.bristles(limit) if plant.nb else []
-            found.append(verdict("energy balance", abs(balance.residual), limit, "J"))
-    if plant.nh:
-        worst = int(extremes.drift.argmax())
-        off = START_TOLERANCE + 2.0 * float(extremes.bend.max())
-        limit = off if stepped else drift_limit(plant.rtol, plant.atol)
-        when = float(extremes.drift_time[worst])
-        unit = model.constraints[worst].unit
-        found.append(verdict("constraint drift", float(extremes.drift[worst]), limit, unit, None, when))
-    return tuple(found)
+def _findings(
+    model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, packed: Packed, energy: FloatArray
+) -> Findings:
+    """Return what was found of a run; see `Verdict`."""
+    explicit = plant.evaluate == 0 and any(getattr(law, "scheme", "") == SCHEMES[EXPLICIT] for law in laws)
+    way = plant.fixed_step if explicit else 0.0
+    one, other = packed
+    broken = judge.unchecked(one.address, other.address, way, float(energy[0]), float(energy[-1]))
+    return Findings(broken > 0, w.extremes.table.copy(), model)
 
 
-def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
+def assemble(
+    model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, packed: Packed, log: Log, reason: str
+) -> Result:
     """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
     rows = log.rows[: log.used[ROWS]].copy()
     table = _table_of(model, plant)
@@ -179,14 +162,14 @@ def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspa
         float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
     )
     certificate = Certificate(
-        constraint_drift=float(w.extremes.drift.max()) if plant.nh else None,
+        constraint_drift=float(w.extremes.table[-1, WORST + DRIFT]) if plant.nh else None,
         contacts={gap.name: _contact(signals, t, closed[c], w, c, gap) for c, gap in enumerate(model.gaps)},
         energy=balance,
         steps=int(w.counts[STEPS]),
         rejected=int(w.counts[REJECTED]),
         evaluations=int(w.counts[EVALUATIONS]),
         events=len(events),
-        verdicts=_verdicts(model, laws, plant, w, signals, balance),
+        findings=_findings(model, laws, plant, w, packed, energy),
     )
     return Result(
         model=model.name,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from impinge.simulation.verdict import Verdict
+from impinge.simulation.verdict import Findings, Verdict
 
 # The share of a run, at its end, over which a closed contact's penetration counts as steady.
 STEADY_SHARE = 0.05
@@ -96,7 +97,7 @@ class Certificate:
         evaluations: of the right-hand side for the motion: stages, events and decisions; what is evaluated to record
             rows and for this certificate is not counted, so that it does not depend on what is recorded. In time
             steps, of the kernel that describes a step.
-        verdicts: the promises of the run; see `Verdict`.
+        findings: what the verdicts are made of.
     """
 
     constraint_drift: float | None
@@ -106,21 +107,36 @@ class Certificate:
     rejected: int
     evaluations: int
     events: int
-    verdicts: tuple[Verdict, ...] = ()
+    findings: Findings = field(repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
         """Whether every promise was kept."""
-        return all(verdict.ok for verdict in self.verdicts)
+        return not self.findings.broken
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The promises of the run; see `Verdict`."""
+        return self.findings.verdicts()
 
     @property
     def broken(self) -> tuple[Verdict, ...]:
         """The promises that were not kept."""
-        return tuple(verdict for verdict in self.verdicts if not verdict.ok)
+        return () if self.ok else tuple(verdict for verdict in self.verdicts if not verdict.ok)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and dicts, as JSON knows them."""
-        return dict(plain(asdict(self)))
+        names = ("constraint_drift", "steps", "rejected", "evaluations", "events", "ok")
+        return dict(
+            plain(
+                {
+                    **{name: getattr(self, name) for name in names},
+                    "contacts": {name: asdict(contact) for name, contact in self.contacts.items()},
+                    "energy": asdict(self.energy),
+                    "verdicts": [asdict(verdict) for verdict in self.verdicts],
+                }
+            )
+        )
 
     def __str__(self) -> str:
         e = self.energy

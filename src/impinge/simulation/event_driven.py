@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impinge.compile import Struct
-from impinge.simulation import dynamics, engine, instant, record
+from impinge.simulation import dynamics, engine, instant, judge, observe, record
 from impinge.simulation.plant import JAMMED, TIME, Workspace
 from impinge.simulation.system import System
 
@@ -11,7 +11,16 @@ from impinge.simulation.system import System
 class EventDriven:
     """The event-driven loop of one run."""
 
-    code = (engine.hold, instant.begin, record.add_current, dynamics.right_hand_side, dynamics.find_press)
+    code = (
+        engine.hold,
+        instant.begin,
+        record.add_current,
+        dynamics.right_hand_side,
+        dynamics.find_press,
+        observe.note,
+        observe.look,
+        judge.judge,
+    )
 
     def __init__(self, model: System, w: Workspace, packed: tuple[Struct, Struct]) -> None:
         self.model, self.w, self.packed = model, w, packed

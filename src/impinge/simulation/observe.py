@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import call, jit
+from impinge.compile import Matrix, Vector, ask, call, entry, jit
 from impinge.contact import friction
 from impinge.simulation.bristles import stored
 from impinge.simulation.contacts import sticks_rigidly
@@ -19,6 +19,7 @@ from impinge.simulation.extremes import (
     CREATED,
     CREEP,
     DEPTH,
+    DRIFT,
     DRIVE,
     EXCESS,
     GAIN,
@@ -26,11 +27,25 @@ from impinge.simulation.extremes import (
     PRODUCT,
     PULL,
     PUSH,
+    ROWS,
+    ROWS_WHEN,
     RUB,
     STRUCK,
+    WORST,
     keep,
 )
-from impinge.simulation.plant import EVALUATIONS, FORCE, RATE, STEPS, TIME, VALUE, impulses, works
+from impinge.simulation.plant import (
+    EVALUATIONS,
+    FORCE,
+    RATE,
+    STEPS,
+    TIME,
+    VALUE,
+    Plant,
+    Workspace,
+    impulses,
+    works,
+)
 from impinge.simulation.step import dense_polynomial, dense_state
 
 # Slower than this (m/s) a slip has no direction that friction could be said to drive.
@@ -42,91 +57,133 @@ _TINY, _CLEARLY = 1e-12, 1e-6
 # Intervals of a step in which an extreme of a polynomial is looked for, and how often its place is improved.
 _INTERVALS, _IMPROVED = 8, 30
 _GOLDEN = 0.6180339887498949
+# The place of what is noted inside a step: as WORST, but without friction.
+_INSIDE = 1
 # The energies of one step in so many are looked at, for the scale of the balance.
-_SELDOM = 8
+_SELDOM = 64
 
 
 @jit
-def _note_friction(plant: Any, rows: Any, mode: Any, c: int, t: float, worst: Any, value: Any, time: Any) -> None:
+def _note_friction(plant: Any, rows: Any, mode: int, c: int, t: float, row: Any, of: int) -> None:
     """Note how far the friction of a closed contact is beyond its limit, and whether what sticks slips or is driven."""
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     size = friction.length(rows[FORCE, m:], first, last)
     limit = plant.mu[c] * max(rows[FORCE, i], 0.0)
-    floor = _SHARE * plant.mu[c] * max(worst[PUSH, c], 0.0) + _LEAST
-    keep(value, time, EXCESS, c, (size - limit) / (limit + floor), t)
+    floor = _SHARE * plant.mu[c] * max(row[WORST + PUSH], 0.0) + _LEAST
+    keep(row, of, EXCESS, (size - limit) / (limit + floor), t)
     if plant.evaluate == 0 or not sticks_rigidly(plant, c):
         return
     speed = friction.length(rows[RATE, m:], first, last)
-    if mode[c] != plant.sliding[c]:
-        keep(value, time, CREEP, c, speed, t)
+    if mode != plant.sliding[c]:
+        keep(row, of, CREEP, speed, t)
     if speed > MOVES:
         power = 0.0
         for s in range(first, last):
             power += rows[FORCE, m + s] * rows[RATE, m + s]
-        keep(value, time, DRIVE, c, power, t)
-        keep(value, time, RUB, c, size * speed, t)
+        keep(row, of, DRIVE, power, t)
+        keep(row, of, RUB, size * speed, t)
 
 
-@jit
-def _note(plant: Any, w: Any, rows: Any, t: float, y: Any, inside: bool, turning: int) -> None:
-    """Note a state whose rows are known, and at which a contact's gap may be turning about (−1: none).
+@entry
+def note(plant: Plant, w: Workspace, t: float, y: Vector, rows: Matrix, of: int, turning: int) -> int:
+    """Note a state of the current modes whose rows are known; called by address, as `right_hand_side`.
 
-    Of a state inside a step friction is not noted: dense output has slip rates within the tolerance only.
+    Args:
+        plant: of the run.
+        w: its workspace.
+        t: time of the state, s.
+        y: the state.
+        rows: its constraints, gaps and slips.
+        of: WORST for a state between steps. 1 for one inside a step: friction is not noted there, since dense
+            output has slip rates within the tolerance only. ROWS for one that is recorded, of which only friction is
+            noted, apart from the steps: what a run says of itself must not depend on what is recorded.
+        turning: the contact whose gap turns about there, or −1.
     """
     e = w.extremes
-    value, time = e.value, e.time
+    if of == ROWS:
+        for c in range(plant.nc):
+            if plant.sliding[c] >= 0 and plant.closed[c, w.mode[c]] != 0:
+                _note_friction(plant, rows, w.mode[c], c, t, e.table[c], ROWS)
+        return 0
+    whole = e.table[plant.nc]
     for i in range(plant.nh):
-        if abs(rows[VALUE, i]) > e.drift[i]:
-            e.drift[i], e.drift_time[i] = abs(rows[VALUE, i]), t
+        off = abs(rows[VALUE, i])
+        if off > whole[WORST + DRIFT]:
+            keep(whole, WORST, DRIFT, off, t)
+            whole[ROWS_WHEN + DRIFT] = i
     for c in range(plant.nc):
         mode = w.mode[c]
         if plant.ne > 0 and mode == plant.passed[c]:
             continue
-        gap, rate, force = rows[VALUE, plant.nh + c], rows[RATE, plant.nh + c], rows[FORCE, plant.nh + c]
-        keep(value, time, DEPTH, c, -gap, t)
-        keep(value, time, APPROACH, c, -rate, t)
-        keep(value, time, PRODUCT, c, abs(gap * force), t)
-        if mode == 0 and (rate < 0.0 or c == turning):
-            keep(value, time, OPEN, c, -gap, t)
-        if plant.closed[c, mode]:
-            keep(value, time, PULL, c, -force, t)
-            keep(value, time, PUSH, c, force, t)
-            if plant.nt > 0 and plant.sliding[c] >= 0 and not inside:
-                _note_friction(plant, rows, w.mode, c, t, value, value, time)
-        if plant.nb > 0 and plant.bristled[c] != 0 and not inside:
+        row, gap = e.table[c], rows[VALUE, plant.nh + c]
+        keep(row, WORST, DEPTH, -gap, t)
+        if plant.closed[c, mode] == 0:
+            rate = rows[RATE, plant.nh + c]
+            keep(row, WORST, APPROACH, -rate, t)
+            if mode == 0 and (rate < 0.0 or c == turning):
+                keep(row, WORST, OPEN, -gap, t)
+        else:
+            force = rows[FORCE, plant.nh + c]
+            keep(row, WORST, PULL, -force, t)
+            keep(row, WORST, PUSH, force, t)
+            keep(row, WORST, PRODUCT, abs(gap * force), t)
+            if plant.nt > 0 and plant.sliding[c] >= 0 and of == WORST:
+                _note_friction(plant, rows, mode, c, t, row, WORST)
+        if plant.nb > 0 and plant.bristled[c] != 0 and of == WORST:
             total = y[works(plant) - plant.nr + c] + stored(plant, w, y, c)
             e.given[c] = min(e.given[c], total)
-            keep(value, time, GAIN, c, total - e.given[c], t)
+            keep(row, WORST, GAIN, total - e.given[c], t)
+    if of == WORST and plant.evaluate != 0 and w.counts[STEPS] % _SELDOM == 0:
+        _note_energies(plant, w, t, y)
+    return 0
+
+
+@jit
+def _note_energies(plant: Any, w: Any, t: float, y: Any) -> None:
+    """Note energies and speeds, for the scale of the energy balance."""
+    q, x, energy = plant.nq, plant.nq + plant.nv, w.extremes.energy
+    call(plant.signals, (y[:q], y[q:x], t, w.u, plant.parameters, w.signal))
+    energy[0] = max(energy[0], w.signal[0])
+    energy[1], energy[2] = max(energy[1], w.signal[1]), max(energy[2], -w.signal[1])
+    for i in range(q, x):
+        energy[3] = max(energy[3], abs(y[i]))
+
+
+@jit
+def _calm(plant: Any, w: Any, rows: Any) -> bool:
+    """Tell whether nothing is worse than ever in the current state, where that is quickly told."""
+    if plant.nt > 0 or plant.nh > 0 or plant.evaluate == 0 or w.counts[STEPS] % _SELDOM == 0:
+        return False
+    for c in range(plant.nc):
+        row, gap, force = w.extremes.table[c], rows[VALUE, plant.nh + c], rows[FORCE, plant.nh + c]
+        if -gap > row[WORST + DEPTH] or abs(gap * force) > row[WORST + PRODUCT]:
+            return False
+        if plant.closed[c, w.mode[c]] == 0:
+            if -gap > row[WORST + OPEN]:
+                return False
+        elif -force > row[WORST + PULL] or force > row[WORST + PUSH]:
+            return False
+    return True
 
 
 @jit
 def note_extremes(plant: Any, w: Any, rows: Any) -> None:
-    """Note the current state, whose rows are given, and now and then its energies."""
-    if plant.evaluate != 0 and w.counts[STEPS] % _SELDOM == 0:
-        q, x, energy = plant.nq, plant.nq + plant.nv, w.extremes.energy
-        call(plant.signals, (w.y[:q], w.y[q:x], w.time[TIME], w.u, plant.parameters, w.signal))
-        energy[0] = max(energy[0], w.signal[0])
-        energy[1], energy[2] = max(energy[1], w.signal[1]), max(energy[2], -w.signal[1])
-        for i in range(q, x):
-            energy[3] = max(energy[3], abs(w.y[i]))
-    _note(plant, w, rows, w.time[TIME], w.y, False, -1)
+    """Note the current state, whose rows are given."""
+    if not _calm(plant, w, rows):
+        ask(plant.note, (plant, w, w.time[TIME], w.y, rows, WORST, -1))
 
 
 @jit
 def note_state(plant: Any, w: Any, rows: Any, t: float, y: Any) -> None:
     """Note another state of the current modes, whose rows are given."""
-    _note(plant, w, rows, t, y, False, -1)
+    ask(plant.note, (plant, w, t, y, rows, WORST, -1))
 
 
 @jit
-def note_row(plant: Any, w: Any, t: float, rows: Any, mode: Any) -> None:
-    """Note what a recorded row shows of friction, apart from the steps: these must not depend on what is recorded."""
-    if plant.nt == 0 or plant.evaluate == 0:
-        return
-    e = w.extremes
-    for c in range(plant.nc):
-        if plant.sliding[c] >= 0 and plant.closed[c, mode[c]] != 0:
-            _note_friction(plant, rows, mode, c, t, e.value, e.recorded, e.recorded_time)
+def note_row(plant: Any, w: Any, t: float, y: Any) -> None:
+    """Note a state that is recorded, as it was just evaluated, if there is friction."""
+    if plant.nt > 0:
+        ask(plant.note, (plant, w, t, y, w.rows, ROWS, -1))
 
 
 @jit
@@ -159,27 +216,25 @@ def _lowest(p: Any, first: float, h: float, slope: bool, sign: float, end: float
 @jit
 def _dips(plant: Any, w: Any, h: float, c: int) -> bool:
     """Tell whether a gap, by its rates at the stages of the step, falls and rises again, and deeper than ever."""
-    place, worst = plant.nq + plant.nv + c, w.extremes.value[OPEN if w.mode[c] == 0 else DEPTH, c]
+    place, kind = plant.nq + plant.nv + c, OPEN if w.mode[c] == 0 else DEPTH
+    spare = w.y[place] + w.extremes.table[c, WORST + kind] + _TINY
     fell, turned, lowest = False, False, 0.0
     for s in range(plant.tableau.c.size):
         rate = w.K[s, place]
         turned |= fell and rate > 0.0
         fell |= rate < 0.0
         lowest = min(lowest, rate)
-    return turned and -w.y[place] - h * lowest > worst + _TINY
+    return turned and -h * lowest > spare
 
 
 @jit
 def _swells(plant: Any, w: Any, c: int, sign: float) -> bool:
-    """Tell whether sign times a force, by its values at the stages, is larger inside the step than at both ends."""
+    """Tell whether sign times a force, by two stages inside the step, is larger there than at both ends, and ever."""
     place, last = impulses(plant) + c, plant.tableau.c.size - 1
-    start, end, most = sign * w.K[0, place], sign * w.K[last, place], sign * w.K[1, place]
-    for s in range(2, last):
-        most = max(most, sign * w.K[s, place])
-    ends = max(start, end)
-    worst = w.extremes.value[PUSH if sign > 0.0 else PULL, c]
-    clear = _CLEARLY * abs(most)
-    return most > ends + clear and most + (most - min(start, end)) > worst + clear
+    start, end = sign * w.K[0, place], sign * w.K[last, place]
+    most = max(sign * w.K[2, place], sign * w.K[last - 3, place])
+    worst, clear = w.extremes.table[c, WORST + (PUSH if sign > 0.0 else PULL)], _CLEARLY * abs(most)
+    return most > max(start, end) + clear and most + (most - min(start, end)) > worst + clear
 
 
 @jit
@@ -189,12 +244,12 @@ def _look_at(plant: Any, w: Any, t: float, h: float, theta: float, turning: int)
     dense_state(plant, w, h, theta, w.scratch[0])
     evaluate(plant, w, t + theta * h, w.scratch[0], w.scratch[1])
     w.counts[EVALUATIONS] = count
-    _note(plant, w, w.rows, t + theta * h, w.scratch[0], True, turning)
+    ask(plant.note, (plant, w, t + theta * h, w.scratch[0], w.rows, _INSIDE, turning))
 
 
-@jit
-def look_inside(plant: Any, w: Any, t: float, h: float, end: float) -> None:
-    """Note the extremes that gaps and forces have inside the step just computed, up to θ = end."""
+@entry
+def look(plant: Plant, w: Workspace, t: float, h: float, end: float) -> int:
+    """Do the work of `look_inside`; called by address for the same reason."""
     for c in range(plant.nc):
         if plant.ne > 0 and w.mode[c] == plant.passed[c]:
             continue
@@ -207,6 +262,30 @@ def look_inside(plant: Any, w: Any, t: float, h: float, end: float) -> None:
                 if _swells(plant, w, c, sign):
                     dense_polynomial(plant, w, impulses(plant) + c, w.poly[1])
                     _look_at(plant, w, t, h, _lowest(w.poly[1], 0.0, h, True, -sign, end), -1)
+    return 0
+
+
+@jit
+def _may_show(plant: Any, w: Any, h: float, c: int) -> bool:
+    """Tell whether a contact may have an extreme inside the step: it can get as deep as ever, or its force swells."""
+    K, gap, last = w.K, plant.nq + plant.nv + c, plant.tableau.c.size - 1
+    kind = OPEN if w.mode[c] == 0 else DEPTH
+    fastest = max(abs(K[0, gap]), abs(K[2, gap]), abs(K[last, gap]))
+    if w.y[gap] + w.extremes.table[c, WORST + kind] + _TINY < 2.0 * h * fastest:
+        return True
+    force = impulses(plant) + c
+    start, end, one, other = K[0, force], K[last, force], K[2, force], K[last - 3, force]
+    clear = _CLEARLY * abs(one)
+    return max(one, other) > max(start, end) + clear or min(one, other) < min(start, end) - clear
+
+
+@jit
+def look_inside(plant: Any, w: Any, t: float, h: float, end: float) -> None:
+    """Note the extremes that gaps and forces have inside the step just computed, up to θ = end."""
+    for c in range(plant.nc):
+        if _may_show(plant, w, h, c):
+            ask(plant.look, (plant, w, t, h, end))
+            return
 
 
 @jit
@@ -228,7 +307,7 @@ def note_work(plant: Any, w: Any, before: Any, after: Any, least: Any, impulse: 
                 if p > most:
                     most, who = p, i - nh
     if moved > 0.0:
-        keep(w.extremes.value, w.extremes.time, CREATED, who, work / moved, t)
+        keep(w.extremes.table[who], WORST, CREATED, work / moved, t)
 
 
 @jit
@@ -249,23 +328,20 @@ def note_impact(plant: Any, w: Any, W: Any, before: Any, impulse: Any) -> None:
         if p <= 0.0:
             continue
         e.impacts[c] += 1
-        keep(e.value, e.time, STRUCK, c, p, t)
+        keep(e.table[c], WORST, STRUCK, p, t)
         if plant.sliding[c] >= 0:
             size, limit = friction.length(impulse[gaps:], plant.slips[c], plant.slips[c + 1]), plant.mu[c] * p
-            keep(e.value, e.time, EXCESS, c, (size - limit) / max(limit, _SHARE * p), t)
+            keep(e.table[c], WORST, EXCESS, (size - limit) / max(limit, _SHARE * p), t)
     note_work(plant, w, before, after, e.impulse[:0], impulse, t)
 
 
 @jit
 def note_bend(plant: Any, w: Any, h: float, rates: Any, before: Any, t: float) -> None:
     """Note how far constraints and gaps are from where constant rates would have brought them within a time step."""
-    e = w.extremes
+    table = w.extremes.table
     for i in range(plant.nh + plant.nc):
         off = abs(w.rows_start[VALUE, i] - before[VALUE, i] - h * rates[i])
-        if i < plant.nh:
-            e.bend[i] = max(e.bend[i], off)
-        else:
-            keep(e.value, e.time, BEND, i - plant.nh, off, t)
+        keep(table[plant.nc if i < plant.nh else i - plant.nh], WORST, BEND, off, t)
 
 
 @jit
@@ -280,5 +356,5 @@ def note_step_friction(plant: Any, w: Any, h: float, after: Any, impulse: Any, t
         if speed > MOVES:
             for s in range(first, last):
                 power += impulse[gaps + s] * after[gaps + s] / h
-            keep(e.value, e.time, DRIVE, c, power, t)
-            keep(e.value, e.time, RUB, c, friction.length(impulse[gaps:], first, last) * speed / h, t)
+            keep(e.table[c], WORST, DRIVE, power, t)
+            keep(e.table[c], WORST, RUB, friction.length(impulse[gaps:], first, last) * speed / h, t)

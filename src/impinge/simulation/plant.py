@@ -44,6 +44,8 @@ class Plant(NamedTuple):
     settle: int  # what decides for all contacts at once, or 0 if none may slide
     stop_slips: int  # what keeps still what sticks
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
+    note: int  # what keeps the extremes of a run, and what looks for them inside a step
+    look: int
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
     signals: int
@@ -269,7 +271,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
         since=np.zeros(plant.nc),
-        extremes=extremes_of(plant.nh, plant.nc),
+        extremes=extremes_of(plant.nc),
         changed=np.zeros(plant.nc, dtype=np.int64),
     )
 

@@ -50,6 +50,7 @@ def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None
     for c in range(nc):
         w.mode[c], mode[c] = mode[c], w.mode[c]
     evaluate(plant, w, t, y, w.scratch[1])
+    note_row(plant, w, t, y)
     for c in range(nc):
         w.mode[c], mode[c] = mode[c], w.mode[c]
     w.counts[EVALUATIONS] = count
@@ -61,7 +62,6 @@ def fill_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any, rows: An
     """Write one row of the log for a state whose constraints and contacts are described already."""
     nx, nu, nc, m = plant.nq + plant.nv, plant.nu, plant.nc, rows.shape[1]
     call(plant.signals, (y[: plant.nq], y[plant.nq : nx], t, w.u, plant.parameters, w.signal))
-    note_row(plant, w, t, rows, mode)
     row[0] = t
     assign(row[1:], y[:nx])
     k = 1 + nx

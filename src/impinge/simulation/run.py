@@ -22,6 +22,7 @@ from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.event_driven import EventDriven
 from impinge.simulation.instant import DONE
 from impinge.simulation.method import Adaptive, FixedStep, Method
+from impinge.simulation.observe import look, note
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
     TIME,
@@ -148,7 +149,7 @@ def simulate(
         reason = run.through(end, controllers)
         if isinstance(system, SceneModel):
             system.show(run.log.rows[: run.log.used[ROWS], columns(plant)["q"]])
-        return warned(assemble(system, laws, plant, room.w, run.log, reason))
+        return warned(assemble(system, laws, plant, room.w, packed, run.log, reason))
 
 
 def warned(result: Result) -> Result:
@@ -180,7 +181,7 @@ def plant_of(
     if min(gains) <= 0:
         remedy = "A critically damped pair is (w², 2w)."
         raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
-    prepare((right_hand_side, find_press, *law_code(laws)))
+    prepare((right_hand_side, find_press, note, look, *law_code(laws)))
     tables = contact_tables(model, laws)
     return Plant(
         evaluate=right_hand_side.address,
@@ -188,6 +189,8 @@ def plant_of(
         settle=settle.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
         stop_slips=stop_slips.address if any(gap.slides for gap in model.gaps) else 0,
         strike=strike.address if (tables["restitution"] >= 0).any() else 0,
+        note=note.address,
+        look=look.address,
         dynamics=model.dynamics.address,
         flight=0,
         signals=model.signals.address,

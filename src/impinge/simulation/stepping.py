@@ -15,6 +15,8 @@ from impinge.model import Model
 from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
 from impinge.simulation.impulses import cone_impulses, step_impulses
+from impinge.simulation.judge import judge
+from impinge.simulation.observe import note
 from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
 from impinge.simulation.stepper import Stepper, step_workspace
 from impinge.simulation.tableau import CLASSICAL
@@ -69,6 +71,8 @@ def stepping_plant(
         settle=0,
         stop_slips=0,
         strike=0,
+        note=note.address,
+        look=0,
         dynamics=0,
         flight=0,
         signals=model.signals.address,
@@ -93,7 +97,7 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses)
+    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, note, judge)
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)

@@ -259,6 +259,7 @@ def begin(stepper: Stepper, k: StepWorkspace) -> int:
     _describe(stepper, k)
     for c in range(plant.nc):
         gap, rate = w.rows_start[VALUE, plant.nh + c], w.rows_start[RATE, plant.nh + c]
+        w.extremes.start[c] = gap
         limited = plant.extent[c] >= 0
         if limited and gap < -START_TOLERANCE:
             w.mode[c] = plant.passed[c]

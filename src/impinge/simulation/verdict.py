@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import inf
 
-from impinge.simulation.check import START_TOLERANCE
+import numpy as np
+from numpy.typing import NDArray
+
 from impinge.simulation.extremes import (
-    APPROACH,
-    BEND,
+    BALANCE,
     CREATED,
     CREEP,
     DEPTH,
+    DRIFT,
     DRIVE,
     EXCESS,
     GAIN,
+    LIMIT,
     OPEN,
-    RUB,
-    Extremes,
+    ROWS_WHEN,
+    WHEN,
+    WORST,
 )
-
-if TYPE_CHECKING:
-    from impinge.simulation.certificate import EnergyBalance
-
-# Limits; `Verdict` says what each is for.
-OPEN_DEPTH, CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE, CREEP_RATE = 1e-9, 1e-9, 1e-9, 1e-6, 1e-6
+from impinge.simulation.system import System
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,10 @@ class Verdict:
     * ``Coulomb's limit``: by which share friction, or its impulse at an impact, was beyond μ times that along the
       normal; small forces count as a hundredth of the largest. Limit: 1e-6.
     * ``slip while sticking``: the slip rate of a rigid contact with friction that sticks. Limit: 1e-6 m/s.
-    * ``energy balance``: what is left of ΔE − work. Limit: what the tolerances allow, see `energy_limit`. Fixed steps
+    * ``energy balance``: what is left of ΔE − work. Limit: what the tolerances allow, see `judge`. Fixed steps
       promise no tolerance, and have no such verdict.
-    * ``constraint drift``: the largest |h|. Limit: see `drift_limit`.
+    * ``constraint drift``: the largest |h|. Limit: what a start may be off
+      by, 1e-6, and the tolerances of a thousand steps, within which stabilization takes their errors back.
 
     In time steps of length h a contact has no state inside the step, and
 
@@ -95,99 +95,61 @@ def verdict(
     return Verdict(name, bool(number <= limit), number, limit, unit, contact, time)
 
 
-def energy_limit(rtol: float, atol: float, steps: int, extremes: Extremes, balance: EnergyBalance) -> float:
-    """Return the residual of an energy balance that the tolerances of an integration allow, J.
+# What each kind of extreme is called, in the order in which verdicts are listed, and what follows the unit of the gap
+# in the unit of its number; a share has no unit.
+_NAMES = {
+    OPEN: ("gap while open", ""),
+    DEPTH: ("penetration", ""),
+    CREATED: ("work of impacts", None),
+    EXCESS: ("Coulomb's limit", None),
+    DRIVE: ("power of friction", "W"),
+    GAIN: ("work of bristles", "J"),
+    CREEP: ("slip while sticking", "/s"),
+}
 
-    In every step each velocity may be off by rtol of itself and by atol, and the energy by twice that share of the
-    largest that the run moved: kinetic, potential from its lowest to its highest, or work. Errors of steps may add up.
-    Five times that is the limit, for a hundred steps at least, and the rounding of the energies themselves.
+
+class Findings:
+    """What was found of a run: verdicts are made of it when they are asked for, which few runs are.
+
+    Args:
+        broken: whether a promise was broken.
+        table: as in `Extremes`, judged.
+        system: what was simulated.
     """
-    kinetic, highest, lowest, fastest = extremes.energy.tolist()
-    works = (balance.applied, balance.dissipated, balance.time, balance.constraints, balance.contacts)
-    work = max(abs(x) for x in works if x is not None)
-    scale = max(kinetic, highest + lowest, abs(balance.end - balance.start), work)
-    share = rtol + (atol / fastest if fastest > 0.0 else 0.0) + 1e-10
-    return max(steps, 100) * (10.0 * share * scale + 1e-15 * (abs(balance.start) + abs(balance.end)))
 
+    def __init__(self, broken: bool, table: NDArray[np.float64], system: System) -> None:
+        self.broken, self._table, self._system = broken, table, system
 
-def drift_limit(rtol: float, atol: float) -> float:
-    """Return the drift of constraints that the tolerances of an integration allow, in their unit.
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return all verdicts; those on contacts are one for each promise, of the contact that is worst."""
+        *rows, whole = self._table.tolist()
+        found = [one for kind in _NAMES for one in self._of(kind, rows)]
+        if whole[LIMIT + BALANCE] > -inf:
+            found.append(verdict("energy balance", whole[WORST + BALANCE], whole[LIMIT + BALANCE], "J"))
+        if whole[LIMIT + DRIFT] > -inf:
+            unit, when = self._system.constraints[int(whole[ROWS_WHEN + DRIFT])].unit, whole[WHEN + DRIFT]
+            found.append(verdict("constraint drift", whole[WORST + DRIFT], whole[LIMIT + DRIFT], unit, None, when))
+        return tuple(found)
 
-    A start may be off by `START_TOLERANCE`. Every step adds its error, and stabilization takes it back within the time
-    that its gains give it, in which there may be a thousand steps.
-    """
-    return START_TOLERANCE + 1e3 * (atol + rtol)
-
-
-class Judge:
-    """The extremes of a run as lists, with the names and units of its contacts, from which verdicts are made."""
-
-    def __init__(self, extremes: Extremes, names: Sequence[str], units: Sequence[str]) -> None:
-        self.value, self.time = extremes.value.tolist(), extremes.time.tolist()
-        self.recorded, self.recorded_time = extremes.recorded.tolist(), extremes.recorded_time.tolist()
-        self.names, self.units = names, units
-
-    def of(self, name: str, kind: int, limits: Sequence[float], suffix: str | None = None) -> list[Verdict]:
-        """Return the verdict of one kind, of the contact that is worst; none if no contact has anything to show.
-
-        Args:
-            name: of the promise.
-            kind: of the extremes.
-            limits: one for each contact.
-            suffix: what follows the unit of the gap, or None for a number that is a share.
-        """
-        value, time = self.value[kind], self.time[kind]
-        worst, share = -1, -1.0
-        for c, limit in enumerate(limits):
-            if value[c] == float("-inf"):
-                continue
-            if self.recorded[kind][c] > limit and self.recorded[kind][c] > value[c]:
-                value[c], time[c] = self.recorded[kind][c], self.recorded_time[kind][c]
-            ratio = max(value[c], 0.0) / limit if limit > 0.0 else float(value[c] > 0.0)
-            if not ratio <= share:
-                worst, share = c, ratio
-        if worst < 0:
+    def _of(self, kind: int, rows: list[list[float]]) -> list[Verdict]:
+        shown = [c for c, row in enumerate(rows) if row[WORST + kind] > -inf and row[LIMIT + kind] > -inf]
+        if not shown:
             return []
-        number = max(value[worst], 0.0)
-        unit = "" if suffix is None else suffix if suffix in ("W", "J") else f"{self.units[worst]}{suffix}"
-        where = (self.names[worst], time[worst]) if number > 0.0 else (None, None)
-        return [verdict(name, number, limits[worst], unit, *where)]
+        worst = max(shown, key=lambda c: max(rows[c][WORST + kind], 0.0) / (rows[c][LIMIT + kind] or 1e-300))
+        row, (name, suffix) = rows[worst], _NAMES[kind]
+        number = max(row[WORST + kind], 0.0)
+        unit = suffix if suffix in ("W", "J") else "" if suffix is None else f"{self._system.gaps[worst].unit}{suffix}"
+        where = (self._system.contacts[worst], row[WHEN + kind]) if number > 0.0 else (None, None)
+        return [verdict(name, number, row[LIMIT + kind], unit or "", *where)]
 
-    def contacts(self, atol: float, resolution: float) -> list[Verdict]:
-        """Return the verdicts on the contacts of a run event by event."""
-        n = range(len(self.names))
-        if not self.names:
-            return []
-        depth = OPEN_DEPTH + 10.0 * atol
-        opens = [depth + 4.0 * resolution * max(self.value[APPROACH][c], 0.0) for c in n]
-        return [
-            *self.of("gap while open", OPEN, opens, ""),
-            *self._common(),
-            *self.of("slip while sticking", CREEP, [CREEP_RATE for _ in n], "/s"),
-        ]
 
-    def stepped(self, start: Sequence[float], way: float) -> list[Verdict]:
-        """Return the verdicts on the contacts of a run in time steps, from the gaps at its start and a step's way.
+class Judged(Findings):
+    """Findings whose verdicts were made at once."""
 
-        Args:
-            start: gaps at the start.
-            way: length of a step that sees contacts only when they are closed, s, or 0.
-        """
-        n = range(len(self.names))
-        limits = [
-            1e-12 + 2.0 * max(self.value[BEND][c], 0.0) + max(-start[c], 0.0) + way * max(self.value[APPROACH][c], 0.0)
-            for c in n
-        ]
-        return [*self.of("penetration", DEPTH, limits, ""), *self._common()] if self.names else []
+    def __init__(self, verdicts: Sequence[Verdict]) -> None:
+        self.broken = not all(one.ok for one in verdicts)
+        self._verdicts = tuple(verdicts)
 
-    def _common(self) -> list[Verdict]:
-        n = range(len(self.names))
-        return [
-            *self.of("work of impacts", CREATED, [CREATED_SHARE for _ in n]),
-            *self.of("Coulomb's limit", EXCESS, [EXCESS_SHARE for _ in n]),
-            *self.of("power of friction", DRIVE, [DRIVEN_SHARE * max(self.value[RUB][c], 0.0) for c in n], "W"),
-        ]
-
-    def bristles(self, limit: float) -> list[Verdict]:
-        """Return the verdict on contacts that stick compliantly."""
-        return self.of("work of bristles", GAIN, [limit for _ in self.names], "J")
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return them."""
+        return self._verdicts

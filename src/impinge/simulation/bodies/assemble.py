@@ -30,8 +30,9 @@ from impinge.simulation.bodies.stage import (
     TAKEN,
     Stage,
 )
-from impinge.simulation.bodies.verdicts import verdicts_of
+from impinge.simulation.bodies.verdicts import findings_of
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.simulation.extremes import DRIFT, WORST
 from impinge.simulation.result import Event, Result
 
 FloatArray = NDArray[np.float64]
@@ -168,14 +169,14 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
         events=events,
         steps=cast(FloatArray, np.zeros((0, 2))),
         certificate=Certificate(
-            constraint_drift=float(stage.extremes.drift[0]) if constrained else None,
+            constraint_drift=float(stage.extremes.table[1, WORST + DRIFT]) if constrained else None,
             contacts={ALL: all_contacts},
             energy=energy_balance(float(energy[0]), float(energy[-1]), work),
             steps=int(counts[STEPS]),
             rejected=int(counts[REPEATS]),
             evaluations=int(counts[TAKEN]),
             events=len(events),
-            verdicts=verdicts_of(layout, stage, constrained),
+            findings=findings_of(layout, stage, constrained),
         ),
         tolerance=0.0,
         ok=not reason,

@@ -8,7 +8,7 @@ from impinge.compile import jit
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.push import rate_of
 from impinge.simulation.bodies.stage import NOW, TIME
-from impinge.simulation.extremes import CREATED, DEPTH, DRIVE, EXCESS, RUB
+from impinge.simulation.extremes import CREATED, DEPTH, DRIVE, EXCESS, RUB, WORST, keep
 from impinge.simulation.observe import MOVES
 
 # Coulomb's limit is missed relative to itself, but at least to this share of the step's largest.
@@ -19,8 +19,8 @@ _SHARE = 1e-2
 def _keep(s: Any, kind: int, number: float, c: int) -> None:
     """Keep a number of a contact if it is worse than all before, and which contact that was."""
     e = s.extremes
-    if number > e.value[kind, 0]:
-        e.value[kind, 0], e.time[kind, 0] = number, s.time[TIME]
+    if number > e.table[0, WORST + kind]:
+        keep(e.table[0], WORST, kind, number, s.time[TIME])
         s.worst[kind, 0], s.worst[kind, 1] = s.now.frames[c, 0], s.now.frames[c, 1]
 
 
@@ -28,8 +28,9 @@ def _keep(s: Any, kind: int, number: float, c: int) -> None:
 def note_contacts(s: Any, h: float) -> None:
     """Note the depths, friction and work of a step's impulses, and where its rates bring the gaps.
 
-    Rates are those seen from the other surface. The impulses miss their law by no more than the solver says, which
-    changes work and power by as much times the impulses: that is taken off.
+    Rates are those seen from the other surface. Impulses miss their law by a rate that the solver says. That changes
+    impulses by as much over the inverse inertia of their contact, and work and power by as much times the impulses: it
+    is taken off, twice.
     """
     problem, now, miss = s.problem, s.now, s.work.residual[0]
     work, moved, total, most, who = 0.0, 0.0, 0.0, 0.0, 0
@@ -55,7 +56,7 @@ def note_contacts(s: Any, h: float) -> None:
             power += p[r] * slip
             speed += slip * slip
         total += p[0] + size
-        limit = problem.mu[c] * p[0]
+        limit = problem.mu[c] * p[0] + 2.0 * miss / min(problem.W[c, 1, 1], problem.W[c, 2, 2])
         _keep(s, EXCESS, (size - limit) / (limit + _SHARE * most), c)
         speed = speed**0.5
         if speed > MOVES:

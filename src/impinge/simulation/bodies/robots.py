@@ -18,6 +18,7 @@ from impinge.scene.world import LINKED
 from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert
 from impinge.simulation.bodies.stage import GRIPPED, TIME, Stage
+from impinge.simulation.extremes import BEND, DRIFT, WORST, keep
 
 _INDEPENDENT = 1e-9  # smallest pivot of a constraint that counts, against the largest
 
@@ -152,13 +153,12 @@ def _eliminate(H: Any, c: Any, nh: int, nv: int, order: Any) -> int:
 @jit
 def _note_drift(world: Any, s: Any, r: int, residual: Any, h: float) -> None:
     """Note how far a robot's constraints are off as a step begins, and the square of how far its joints move in it."""
-    e, fastest = s.extremes, 0.0
+    whole, fastest = s.extremes.table[1], 0.0
     for i in range(residual.size):
-        if abs(residual[i]) > e.drift[0]:
-            e.drift[0], e.drift_time[0] = abs(residual[i]), s.time[TIME]
+        keep(whole, WORST, DRIFT, abs(residual[i]), s.time[TIME])
     for i in range(world.nv[r]):
         fastest = max(fastest, abs(s.v[world.first_v[r] + i]))
-    e.bend[0] = max(e.bend[0], (h * fastest) ** 2)
+    keep(whole, WORST, BEND, (h * fastest) ** 2, s.time[TIME])
 
 
 @jit

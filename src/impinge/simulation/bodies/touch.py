@@ -18,7 +18,7 @@ from impinge.geometry.broad import bounds, near_pairs
 from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
 from impinge.scene.world import FREE, LINKED
 from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, TIME, Stage
-from impinge.simulation.extremes import BEND
+from impinge.simulation.extremes import BEND, WORST
 from impinge.simulation.extremes import keep as keep_extreme
 
 # Beside its own speed, room for what pushes within the step can do: as a share of it, in m, and of the radius.
@@ -183,7 +183,7 @@ def remember(s: Any) -> None:
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
                 bend = abs(now.point[c, GAP] - last.expected[k])
-                keep_extreme(s.extremes.value, s.extremes.time, BEND, 0, bend, s.time[TIME])
+                keep_extreme(s.extremes.table[0], WORST, BEND, bend, s.time[TIME])
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
                     for r in range(3):
                         impulse[c, r] = last.impulse[k, r]
