@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import entry, jit
+from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, TOO_SMALL, carry_out, change_inputs, reconsider
 from impinge.simulation.locate import find_event
-from impinge.simulation.observe import look_inside, note_extremes
+from impinge.simulation.observe import note_extremes
 from impinge.simulation.plant import (
     DOUBT,
     ERROR,
@@ -107,7 +107,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         step = log.steps[log.used[STEP_LOG]]
         step[0], step[1] = t, min(low, 1.0) * h
         log.used[STEP_LOG] += 1
-        look_inside(plant, w, t, h, min(low, 1.0))
+        ask(plant.look, (plant, w, t, h, low))
         if low != NONE:
             add_samples(plant, w, log, t, h, t + low * h)
             status = carry_out(plant, w, log, h, low, high, end - t)
@@ -127,7 +127,8 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             contacts.aim(plant, w, w.rows_start)
             contradiction = stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
         restore_gaps(plant, w)
-        note_extremes(plant, w, w.rows_start)
+        if plant.nt > 0:
+            note_extremes(plant, w, w.rows_start)
         if plant.fixed_step == 0.0:
             # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.
             size = np.log(max(error, 1e-10))

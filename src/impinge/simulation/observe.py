@@ -84,27 +84,26 @@ def _note_friction(plant: Any, rows: Any, mode: int, c: int, t: float, row: Any,
         keep(row, of, RUB, size * speed, t)
 
 
-@entry
-def note(plant: Plant, w: Workspace, t: float, y: Vector, rows: Matrix, of: int, turning: int) -> int:
-    """Note a state of the current modes whose rows are known; called by address, as `right_hand_side`.
+@jit
+def _note_energies(plant: Any, w: Any, t: float, y: Any) -> None:
+    """Note energies and speeds, for the scale of the energy balance."""
+    q, x, energy = plant.nq, plant.nq + plant.nv, w.extremes.energy
+    call(plant.signals, (y[:q], y[q:x], t, w.u, plant.parameters, w.signal))
+    energy[0] = max(energy[0], w.signal[0])
+    energy[1], energy[2] = max(energy[1], w.signal[1]), max(energy[2], -w.signal[1])
+    for i in range(q, x):
+        energy[3] = max(energy[3], abs(y[i]))
 
-    Args:
-        plant: of the run.
-        w: its workspace.
-        t: time of the state, s.
-        y: the state.
-        rows: its constraints, gaps and slips.
-        of: WORST for a state between steps. 1 for one inside a step: friction is not noted there, since dense
-            output has slip rates within the tolerance only. ROWS for one that is recorded, of which only friction is
-            noted, apart from the steps: what a run says of itself must not depend on what is recorded.
-        turning: the contact whose gap turns about there, or −1.
-    """
+
+@jit
+def _note(plant: Any, w: Any, t: float, y: Any, rows: Any, of: int, turning: int) -> None:
+    """Do the work of `note`."""
     e = w.extremes
     if of == ROWS:
         for c in range(plant.nc):
             if plant.sliding[c] >= 0 and plant.closed[c, w.mode[c]] != 0:
                 _note_friction(plant, rows, w.mode[c], c, t, e.table[c], ROWS)
-        return 0
+        return
     whole = e.table[plant.nc]
     for i in range(plant.nh):
         off = abs(rows[VALUE, i])
@@ -135,42 +134,31 @@ def note(plant: Plant, w: Workspace, t: float, y: Vector, rows: Matrix, of: int,
             keep(row, WORST, GAIN, total - e.given[c], t)
     if of == WORST and plant.evaluate != 0 and w.counts[STEPS] % _SELDOM == 0:
         _note_energies(plant, w, t, y)
+
+
+@entry
+def note(plant: Plant, w: Workspace, t: float, y: Vector, rows: Matrix, of: int, turning: int) -> int:
+    """Note a state of the current modes whose rows are known; called by address, as `right_hand_side`.
+
+    Args:
+        plant: of the run.
+        w: its workspace.
+        t: time of the state, s.
+        y: the state.
+        rows: its constraints, gaps and slips.
+        of: WORST for a state between steps. 1 for one inside a step: friction is not noted there, since dense
+            output has slip rates within the tolerance only. ROWS for one that is recorded, of which only friction is
+            noted, apart from the steps: what a run says of itself must not depend on what is recorded.
+        turning: the contact whose gap turns about there, or −1.
+    """
+    _note(plant, w, t, y, rows, of, turning)
     return 0
-
-
-@jit
-def _note_energies(plant: Any, w: Any, t: float, y: Any) -> None:
-    """Note energies and speeds, for the scale of the energy balance."""
-    q, x, energy = plant.nq, plant.nq + plant.nv, w.extremes.energy
-    call(plant.signals, (y[:q], y[q:x], t, w.u, plant.parameters, w.signal))
-    energy[0] = max(energy[0], w.signal[0])
-    energy[1], energy[2] = max(energy[1], w.signal[1]), max(energy[2], -w.signal[1])
-    for i in range(q, x):
-        energy[3] = max(energy[3], abs(y[i]))
-
-
-@jit
-def _calm(plant: Any, w: Any, rows: Any) -> bool:
-    """Tell whether nothing is worse than ever in the current state, where that is quickly told."""
-    if plant.nt > 0 or plant.nh > 0 or plant.evaluate == 0 or w.counts[STEPS] % _SELDOM == 0:
-        return False
-    for c in range(plant.nc):
-        row, gap, force = w.extremes.table[c], rows[VALUE, plant.nh + c], rows[FORCE, plant.nh + c]
-        if -gap > row[WORST + DEPTH] or abs(gap * force) > row[WORST + PRODUCT]:
-            return False
-        if plant.closed[c, w.mode[c]] == 0:
-            if -gap > row[WORST + OPEN]:
-                return False
-        elif -force > row[WORST + PULL] or force > row[WORST + PUSH]:
-            return False
-    return True
 
 
 @jit
 def note_extremes(plant: Any, w: Any, rows: Any) -> None:
     """Note the current state, whose rows are given."""
-    if not _calm(plant, w, rows):
-        ask(plant.note, (plant, w, w.time[TIME], w.y, rows, WORST, -1))
+    ask(plant.note, (plant, w, w.time[TIME], w.y, rows, WORST, -1))
 
 
 @jit
@@ -247,45 +235,52 @@ def _look_at(plant: Any, w: Any, t: float, h: float, theta: float, turning: int)
     ask(plant.note, (plant, w, t + theta * h, w.scratch[0], w.rows, _INSIDE, turning))
 
 
+@jit
+def _shows(plant: Any, w: Any, h: float, c: int) -> bool:
+    """Tell quickly, by four stages of a step, whether a gap may dip as deep as ever inside it, or a force swell."""
+    last, rate, force, row = plant.tableau.c.size - 1, plant.nq + plant.nv + c, impulses(plant) + c, w.extremes.table[c]
+    first, early, late, final = w.K[0], w.K[2], w.K[last - 3], w.K[last]
+    a, b, d = first[rate], early[rate], final[rate]
+    if (a < 0.0 and d > 0.0) or b < min(a, d):
+        worst = row[WORST + (OPEN if w.mode[c] == 0 else DEPTH)]
+        if w.y[rate] + worst + _TINY < h * max(-a, -b):
+            return True
+    if plant.closed[c, w.mode[c]] == 0:
+        return False
+    low, high = min(first[force], final[force]), max(first[force], final[force])
+    most, least = max(early[force], late[force]), min(early[force], late[force])
+    clear = _CLEARLY * high
+    return (most > high + clear and 2.0 * most - low > row[WORST + PUSH]) or (
+        least < low - clear and high - 2.0 * least > row[WORST + PULL]
+    )
+
+
+@jit
+def _look(plant: Any, w: Any, t: float, h: float, end: float, c: int) -> None:
+    """Note the extremes that the gap and the force of a contact have inside the step just computed."""
+    if _dips(plant, w, h, c):
+        place = plant.nq + plant.nv + c
+        dense_polynomial(plant, w, place, w.poly[0])
+        _look_at(plant, w, t, h, _lowest(w.poly[0], w.y[place], h, False, 1.0, end), c)
+    if plant.closed[c, w.mode[c]] != 0:
+        for sign in (1.0, -1.0):
+            if _swells(plant, w, c, sign):
+                dense_polynomial(plant, w, impulses(plant) + c, w.poly[1])
+                _look_at(plant, w, t, h, _lowest(w.poly[1], 0.0, h, True, -sign, end), -1)
+
+
 @entry
 def look(plant: Plant, w: Workspace, t: float, h: float, end: float) -> int:
-    """Do the work of `look_inside`; called by address for the same reason."""
+    """Note the extremes that gaps and forces have inside the step just computed, up to θ = end, and at its end.
+
+    If the step ends with an event, or if there is friction, its end is noted when it is settled.
+    """
     for c in range(plant.nc):
-        if plant.ne > 0 and w.mode[c] == plant.passed[c]:
-            continue
-        if _dips(plant, w, h, c):
-            place = plant.nq + plant.nv + c
-            dense_polynomial(plant, w, place, w.poly[0])
-            _look_at(plant, w, t, h, _lowest(w.poly[0], w.y[place], h, False, 1.0, end), c)
-        if plant.closed[c, w.mode[c]] != 0:
-            for sign in (1.0, -1.0):
-                if _swells(plant, w, c, sign):
-                    dense_polynomial(plant, w, impulses(plant) + c, w.poly[1])
-                    _look_at(plant, w, t, h, _lowest(w.poly[1], 0.0, h, True, -sign, end), -1)
+        if (plant.ne == 0 or w.mode[c] != plant.passed[c]) and _shows(plant, w, h, c):
+            _look(plant, w, t, h, min(end, 1.0), c)
+    if end > 1.0 and plant.nt == 0:
+        _note(plant, w, t + h, w.trial, w.rows_end, WORST, -1)
     return 0
-
-
-@jit
-def _may_show(plant: Any, w: Any, h: float, c: int) -> bool:
-    """Tell whether a contact may have an extreme inside the step: it can get as deep as ever, or its force swells."""
-    K, gap, last = w.K, plant.nq + plant.nv + c, plant.tableau.c.size - 1
-    kind = OPEN if w.mode[c] == 0 else DEPTH
-    fastest = max(abs(K[0, gap]), abs(K[2, gap]), abs(K[last, gap]))
-    if w.y[gap] + w.extremes.table[c, WORST + kind] + _TINY < 2.0 * h * fastest:
-        return True
-    force = impulses(plant) + c
-    start, end, one, other = K[0, force], K[last, force], K[2, force], K[last - 3, force]
-    clear = _CLEARLY * abs(one)
-    return max(one, other) > max(start, end) + clear or min(one, other) < min(start, end) - clear
-
-
-@jit
-def look_inside(plant: Any, w: Any, t: float, h: float, end: float) -> None:
-    """Note the extremes that gaps and forces have inside the step just computed, up to θ = end."""
-    for c in range(plant.nc):
-        if _may_show(plant, w, h, c):
-            ask(plant.look, (plant, w, t, h, end))
-            return
 
 
 @jit

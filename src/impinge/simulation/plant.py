@@ -44,8 +44,8 @@ class Plant(NamedTuple):
     settle: int  # what decides for all contacts at once, or 0 if none may slide
     stop_slips: int  # what keeps still what sticks
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
-    note: int  # what keeps the extremes of a run, and what looks for them inside a step
-    look: int
+    note: int  # what keeps the extremes of a run, of a state
+    look: int  # and of a step
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
     signals: int
