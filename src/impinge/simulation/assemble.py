@@ -123,13 +123,20 @@ def _contact(
 
 
 def _findings(
-    model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, packed: Packed, energy: FloatArray
+    model: System,
+    laws: Sequence[ContactLaw],
+    plant: Plant,
+    w: Workspace,
+    packed: Packed,
+    signals: Mapping[str, FloatArray],
 ) -> Findings:
     """Return what was found of a run; see `Verdict`."""
     explicit = plant.evaluate == 0 and any(getattr(law, "scheme", "") == SCHEMES[EXPLICIT] for law in laws)
     way = plant.fixed_step if explicit else 0.0
     one, other = packed
-    broken = judge.unchecked(one.address, other.address, way, float(energy[0]), float(energy[-1]))
+    kinetic, potential = signals["energy_kinetic"], signals["energy_potential"]
+    start, energies = float(kinetic[0] + potential[0]), (float(kinetic[-1]), float(potential[-1]))
+    broken = judge.unchecked(one.address, other.address, way, start, *energies)
     return Findings(broken > 0, w.extremes.table.copy(), model)
 
 
@@ -169,7 +176,7 @@ def assemble(
         rejected=int(w.counts[REJECTED]),
         evaluations=int(w.counts[EVALUATIONS]),
         events=len(events),
-        findings=_findings(model, laws, plant, w, packed, energy),
+        findings=_findings(model, laws, plant, w, packed, signals),
     )
     return Result(
         model=model.name,

@@ -31,9 +31,11 @@ from impinge.simulation.plant import STEPS, TIME, Plant, Workspace, works
 
 OPEN_DEPTH, OPEN_TOLERANCES, OPEN_INSTANTS = 1e-9, 10.0, 4.0
 CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE, CREEP_RATE = 1e-9, 1e-9, 1e-6, 1e-6
-BENDS, ROUNDING = 2.0, 1e-12
-# The energy balance: errors of so many steps at least, times so much, and rounding as a share of the energies.
+BENDS, WAYS, ROUNDING = 2.0, 2.0, 1e-12
+# The energy balance: errors of so many steps at least, times so much, and rounding of forces and of energies.
 _STEPS, _TIMES, _SHARE, _EPSILON = 100, 10.0, 1e-10, 1e-15
+# An energy (J) that is none.
+_NOTHING = 1e-12
 # Steps whose errors a stabilized constraint may still show.
 _LATELY = 1e3
 
@@ -46,19 +48,21 @@ def _energy_limit(plant: Any, w: Any, start: float, end: float) -> float:
     largest that the run moved: kinetic, potential from its lowest to its highest, or work. Errors of steps may add up.
     Five times that is the limit, for a hundred steps at least, and the rounding of the energies themselves.
     """
-    energy, first = w.extremes.energy, works(plant)
+    energy = w.extremes.energy
     scale = max(energy[0], energy[1] + energy[2], abs(end - start))
-    for k in range(first, w.y.size):
+    for k in range(works(plant), w.y.size):
         scale = max(scale, abs(w.y[k]))
     share = plant.rtol + (plant.atol / energy[3] if energy[3] > 0.0 else 0.0) + _SHARE
-    return max(w.counts[STEPS], _STEPS) * (_TIMES * share * scale + _EPSILON * (abs(start) + abs(end)))
+    rounding = _EPSILON * (abs(energy[1]) + abs(energy[2]))
+    return _NOTHING + max(w.counts[STEPS], _STEPS) * (_TIMES * share * scale + rounding)
 
 
 @jit
-def _judge_whole(plant: Any, w: Any, start: float, end: float) -> int:
+def _judge_whole(plant: Any, w: Any, start: float, kinetic: float, potential: float) -> int:
     """Write the limits of the promises that are not a contact's; return how many were broken."""
     row: Any = w.extremes.table[plant.nc]
-    broken = 0
+    energy, end, broken = w.extremes.energy, kinetic + potential, 0
+    energy[0], energy[1], energy[2] = max(energy[0], kinetic), max(energy[1], potential), max(energy[2], -potential)
     if plant.evaluate != 0 and plant.fixed_step == 0.0:
         residual = end - start
         for k in range(works(plant), w.y.size):
@@ -73,7 +77,7 @@ def _judge_whole(plant: Any, w: Any, start: float, end: float) -> int:
 
 
 @entry
-def judge(plant: Plant, w: Workspace, way: float, start: float, end: float) -> int:
+def judge(plant: Plant, w: Workspace, way: float, start: float, kinetic: float, potential: float) -> int:
     """Write the limits of all promises of a run into its table; return how many were broken.
 
     What only a recorded row shows counts as well, if it breaks a promise.
@@ -83,9 +87,10 @@ def judge(plant: Plant, w: Workspace, way: float, start: float, end: float) -> i
         w: its workspace.
         way: length of a time step that sees a contact only after it has closed, s, or 0.
         start: energy at the start of the run, J.
-        end: energy at its end, J.
+        kinetic: energy at its end, J.
+        potential: the other part of that, J.
     """
-    e, broken = w.extremes, _judge_whole(plant, w, start, end)
+    e, broken = w.extremes, _judge_whole(plant, w, start, kinetic, potential)
     balance = e.table[plant.nc, LIMIT + BALANCE]
     for c in range(plant.nc):
         row = e.table[c]
@@ -97,7 +102,7 @@ def judge(plant: Plant, w: Workspace, way: float, start: float, end: float) -> i
             row[LIMIT + GAIN] = balance
         else:
             bend = BENDS * max(row[WORST + BEND], 0.0)
-            row[LIMIT + DEPTH] = ROUNDING + bend + max(-e.start[c], 0.0) + way * approach
+            row[LIMIT + DEPTH] = ROUNDING + bend + max(-e.start[c], 0.0) + WAYS * way * approach
         row[LIMIT + CREATED] = CREATED_SHARE
         row[LIMIT + EXCESS] = EXCESS_SHARE
         row[LIMIT + DRIVE] = DRIVEN_SHARE * rub

@@ -59,8 +59,8 @@ _INTERVALS, _IMPROVED = 8, 30
 _GOLDEN = 0.6180339887498949
 # The place of what is noted inside a step: as WORST, but without friction.
 _INSIDE = 1
-# The energies of one step in so many are looked at, for the scale of the balance.
-_SELDOM = 64
+# The energies of one step in so many are looked at, for the scale of the balance, and at first more often.
+_SELDOM, _OFTEN = 64, 8
 
 
 @jit
@@ -116,9 +116,10 @@ def _note(plant: Any, w: Any, t: float, y: Any, rows: Any, of: int, turning: int
             continue
         row, gap = e.table[c], rows[VALUE, plant.nh + c]
         keep(row, WORST, DEPTH, -gap, t)
-        if plant.closed[c, mode] == 0:
-            rate = rows[RATE, plant.nh + c]
+        rate, open_ = rows[RATE, plant.nh + c], plant.closed[c, mode] == 0
+        if open_ or plant.evaluate == 0:
             keep(row, WORST, APPROACH, -rate, t)
+        if open_:
             if mode == 0 and (rate < 0.0 or c == turning):
                 keep(row, WORST, OPEN, -gap, t)
         else:
@@ -132,7 +133,8 @@ def _note(plant: Any, w: Any, t: float, y: Any, rows: Any, of: int, turning: int
             total = y[works(plant) - plant.nr + c] + stored(plant, w, y, c)
             e.given[c] = min(e.given[c], total)
             keep(row, WORST, GAIN, total - e.given[c], t)
-    if of == WORST and plant.evaluate != 0 and w.counts[STEPS] % _SELDOM == 0:
+    steps = w.counts[STEPS]
+    if of == WORST and plant.evaluate != 0 and steps % (_OFTEN if steps < _SELDOM else _SELDOM) == 0:
         _note_energies(plant, w, t, y)
 
 
@@ -340,9 +342,15 @@ def note_bend(plant: Any, w: Any, h: float, rates: Any, before: Any, t: float) -
 
 
 @jit
-def note_step_friction(plant: Any, w: Any, h: float, after: Any, impulse: Any, t: float) -> None:
-    """Note the power of friction at the end of a time step, with the rates that its impulses were found with."""
+def note_step_friction(plant: Any, w: Any, h: float, after: Any, least: Any, impulse: Any, t: float) -> None:
+    """Note the power of friction at the end of a time step, with the rates that its impulses were found with.
+
+    A step with a rebound is an impact, in which others may turn a slip about against its friction: it is not noted.
+    """
     e, gaps = w.extremes, plant.nh + plant.nc
+    for i in range(plant.nh, gaps):
+        if impulse[i] > 0.0 and after[i] > least[i] + MOVES:
+            return
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
         if first == last or impulse[plant.nh + c] <= 0.0:

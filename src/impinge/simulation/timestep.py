@@ -204,7 +204,7 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     note_bend(plant, w, h, w.rows_end[RATE] if stepper.scheme == EXPLICIT else k.after, w.rows_end, end)
     note_work(plant, w, k.free, k.after, k.least, k.impulse, end)
     if plant.nt > 0:
-        note_step_friction(plant, w, h, k.after, k.impulse, end)
+        note_step_friction(plant, w, h, k.after, k.least, k.impulse, end)
     return DONE
 
 

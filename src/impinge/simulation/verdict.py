@@ -56,9 +56,9 @@ class Verdict:
     * ``penetration`` takes the place of the gap while open, closed or not: gaps are linear over a step, so that they
       end below zero by as much as they bend within it. Limit: twice the largest difference between a gap and where its
       rate would have brought it, which is O(h²), and the depth at the start; explicit steps see a contact after it has
-      closed, so that a step's way is added, which is O(h).
+      closed and then still move on, so that the way of two steps is added, which is O(h).
     * ``work of impacts`` is that of every step, without what it takes to lift a gap that is below zero; the power of
-      friction is that at the end of the step, as its impulses see it.
+      friction is that at the end of a step without a rebound, as its impulses see it.
     * ``constraint drift`` has twice the largest bend of the constraints as its limit, which is O(h²).
     * the energy balance has no verdict: its residual is the error of Euler's method, m a² h²/2 in every step of a fall.
 

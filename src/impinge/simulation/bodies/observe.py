@@ -30,13 +30,17 @@ def note_contacts(s: Any, h: float) -> None:
 
     Rates are those seen from the other surface. Impulses miss their law by a rate that the solver says. That changes
     impulses by as much over the inverse inertia of their contact, and work and power by as much times the impulses: it
-    is taken off, twice.
+    is taken off, twice. A step with a rebound is an impact, in which others may turn a slip about against its friction:
+    the power of that is not noted.
     """
     problem, now, miss = s.problem, s.now, s.work.residual[0]
-    work, moved, total, most, who = 0.0, 0.0, 0.0, 0.0, 0
+    work, moved, total, most, who, rebounds = 0.0, 0.0, 0.0, 0.0, 0, False
     for c in range(s.used[NOW]):
-        if problem.impulse[c, 0] > most:
-            most, who = problem.impulse[c, 0], c
+        p = problem.impulse[c]
+        if p[0] > most:
+            most, who = p[0], c
+        if s.rules.restitution > 0.0 and p[0] > 0.0:
+            rebounds |= rate_of(problem, c, 0, problem.v) + problem.bias[c, 0] - s.pushed[c] > MOVES
     for c in range(s.used[NOW]):
         gap, p = now.point[c, GAP], problem.impulse[c]
         own = problem.bias[c, 0] - s.pushed[c]
@@ -59,7 +63,7 @@ def note_contacts(s: Any, h: float) -> None:
         limit = problem.mu[c] * p[0] + 2.0 * miss / min(problem.W[c, 1, 1], problem.W[c, 2, 2])
         _keep(s, EXCESS, (size - limit) / (limit + _SHARE * most), c)
         speed = speed**0.5
-        if speed > MOVES:
+        if speed > MOVES and not rebounds:
             _keep(s, DRIVE, (power - 2.0 * miss * size) / h, c)
             _keep(s, RUB, size * speed / h, c)
     if moved > 0.0:
