@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from impinge import Adaptive, Baumgarte, FixedStep, InputError, ModelBuilder, StartError, robots, simulate
+from impinge.errors import ImpingeWarning
 
 LAW = Baumgarte()
 NAN, INF = float("nan"), float("inf")
@@ -412,7 +413,8 @@ def test_a_command_that_is_not_finite_ends_the_run_with_its_reason(value, when):
             self.steps += 1
             return {"pull": value if self.steps > when else 1.0}
 
-    result = run(driven(), None, controller=Failing())
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = run(driven(), None, controller=Failing())
     assert not result.ok
     assert f"commanded {value} for input 'pull' at t = {0.01 * when:g} s" in result.reason
     assert np.isclose(result.t[-1], 0.01 * when)

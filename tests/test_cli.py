@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from impinge.cli import main
+from impinge.errors import ImpingeWarning
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -64,7 +65,8 @@ def test_a_run_that_stops_early_is_exit_code_1_with_the_reason(capsys, tmp_path)
         "    return Outcome(simulate(b.build(), until=10.0), {})\n"
         "study = Study(name='escape', title='finite escape time', run=run)\n"
     )
-    code, out, _ = run(capsys, "run", str(file))
+    with pytest.warns(ImpingeWarning, match="the run of escape stopped early"):
+        code, out, _ = run(capsys, "run", str(file))
     assert code == 1
     assert "FAILS  run-completes" in out
 

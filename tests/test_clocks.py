@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from impinge import Adaptive, Baumgarte, FixedStep, InputError, robots, simulate
+from impinge.errors import ImpingeWarning
 from impinge.simulation import Clock
 from impinge.simulation.clock import exact_period
 from models import cart, pulled_ball, two_carts
@@ -289,7 +290,8 @@ def test_a_controller_without_a_usable_period_is_refused():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_command_that_is_not_finite_ends_the_run_with_what_there_is_and_the_reason(bad):
-    result = simulate(cart(), until=1.0, controller=Recorder(0.1, lambda k: bad if k == 5 else 1.0))
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(cart(), until=1.0, controller=Recorder(0.1, lambda k: bad if k == 5 else 1.0))
     assert not result.ok
     assert f"commanded {bad}" in result.reason
     assert "'u'" in result.reason
@@ -300,7 +302,8 @@ def test_a_command_that_is_not_finite_ends_the_run_with_what_there_is_and_the_re
 
 
 def test_a_first_command_that_is_not_finite_leaves_the_start():
-    result = simulate(cart(), until=1.0, controller=Recorder(0.1, lambda k: {"u": float("nan")}), start={"x": 3.0})
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(cart(), until=1.0, controller=Recorder(0.1, lambda k: {"u": float("nan")}), start={"x": 3.0})
     assert not result.ok
     assert "commanded nan for input 'u' at t = 0 s" in result.reason
     assert (result.t.tolist(), result["x"].tolist()) == ([0.0], [3.0])

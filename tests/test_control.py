@@ -27,7 +27,7 @@ from impinge.control import (
     Trajectory,
 )
 from impinge.control.linear3 import solve, times, transposed_times
-from impinge.errors import InputError
+from impinge.errors import ImpingeWarning, InputError
 from impinge.robots.delta import DeltaKinematics
 from impinge.simulation import Controller
 
@@ -567,7 +567,8 @@ def test_a_controller_says_what_it_cannot_use(make, text):
 
 def test_a_gain_that_leaves_the_criterion_stops_the_run_and_names_the_direction():
     controller = TaskSpacePDFF(Hold(), k_p=(100.0, 100.0, lambda t: 100.0 + 1e4 * t), k_d=20.0)
-    result = simulate(robots.delta(), until=0.1, controller=controller)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(robots.delta(), until=0.1, controller=controller)
     assert not result.ok
     assert result.t[-1] == pytest.approx(0.032)
     assert "controller TaskSpacePDFF gave up at t = 0.032 s: PDFF controller, axis z3 at t = 0.032 s" in result.reason

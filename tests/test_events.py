@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 
 from compile_tools import PATIENCE
 from impinge import Adaptive, Baumgarte, FixedStep, robots, simulate
+from impinge.errors import ImpingeWarning
 from models import TABLE_WEIGHT, G, balls, bead_pendulum, bump, pulled_ball, shaker, stack, table
 
 LAW = Baumgarte(a0=100, a1=20, a2=1e6)
@@ -625,7 +626,8 @@ def test_contacts_in_very_many_random_stacks_never_pull_and_never_lose_a_ball():
 def test_a_contact_that_chatters_ends_the_run_and_is_named():
     # A step far too coarse for the bump: the law closes and opens the contact again and again at one place.
     parameters = {"s": 0.06, "x0": 5.794875952298477}
-    result = simulate(bump(), LAW, until=10.0, parameters=parameters, method=FixedStep(0.2), sample=1.0)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(bump(), LAW, until=10.0, parameters=parameters, method=FixedStep(0.2), sample=1.0)
     assert not result.ok
     assert "contacts bump change without time passing" in result.reason
     assert result.t[-1] == pytest.approx(5.758, abs=1e-2)

@@ -771,6 +771,7 @@ def test_rods_of_every_pitch_and_speed_neither_fail_nor_sink(mu):
 @pytest.mark.parametrize(
     ("angle", "v", "mu"), [(0.8, -2.0, 3.0), (1.2, -2.0, 3.0), (1.1, -2.0, 1.5), (2.0, 2.0, 1.5), (2.4, 2.0, 3.0)]
 )
+@pytest.mark.filterwarnings("ignore:the run of .* stopped early:impinge.errors.ImpingeWarning")
 def test_painlevés_rod_does_not_sink_through_the_floor_without_a_word(angle, v, mu):
     # μ > 4/3: sliding this way, friction presses the tip into the floor faster than the floor pushes back.
     result = simulate(rod(), LAW, until=0.3, start=tip(angle, v), parameters={"mu": mu})

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.integrate import quad
 
-from impinge import Adaptive, Baumgarte, FixedStep, InputError, ModelBuilder, robots, simulate
+from impinge import Adaptive, Baumgarte, FixedStep, ImpingeWarning, InputError, ModelBuilder, robots, simulate
 from impinge.simulation.certificate import energy_balance
 
 G = 9.81
@@ -354,10 +354,11 @@ def test_a_signal_without_unit_gets_no_empty_brackets():
 
 def test_a_printed_result_says_what_happened(bouncing):
     text = str(bouncing)
-    assert "result of model ball: 1.5 s simulated" in text
+    assert "result of ball under baumgarte: 1.5 s simulated" in text
     assert "reached its end" in text
     assert f"{bouncing.certificate.events} events" in text
-    assert "contact floor" in text
+    assert "verdicts: all 2 hold" in text
+    assert repr(bouncing) == text
 
 
 # Certificates: contacts.
@@ -634,7 +635,8 @@ def escaping():
 
 @pytest.mark.parametrize("method", [None, FixedStep(1e-3)], ids=["adaptive", "fixed"])
 def test_a_run_that_escapes_returns_what_it_has_and_why(method):
-    result = simulate(escaping(), until=2.0, method=method)
+    with pytest.warns(ImpingeWarning, match="the run of slider stopped early: at t = 1"):
+        result = simulate(escaping(), until=2.0, method=method)
     assert not result.ok
     assert "at t = 1" in result.reason
     assert "finite" in result.reason or "too fast" in result.reason
@@ -652,7 +654,8 @@ def test_a_run_that_leaves_the_domain_of_its_model_stops_there():
     b, x, _ = slider(speed=1.0)
     b.potential(1e-3 * ca.sqrt(1 - x))
     b.gap("far", 5 - x)
-    result = simulate(b.build(), Baumgarte(), until=3.0)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(b.build(), Baumgarte(), until=3.0)
     assert not result.ok
     assert "finite" in result.reason
     assert agree(result["x"][-1], 1.0, atol=1e-6)
@@ -668,7 +671,8 @@ def nowhere():
 
 
 def test_a_run_that_cannot_start_returns_its_first_row():
-    result = simulate(nowhere(), until=1.0)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(nowhere(), until=1.0)
     assert not result.ok
     assert "at t = 0 s" in result.reason
     assert result.t.tolist() == [0.0]
@@ -677,7 +681,8 @@ def test_a_run_that_cannot_start_returns_its_first_row():
 
 
 def test_a_balance_that_is_no_number_does_not_look_perfect():
-    balance = simulate(nowhere(), until=1.0).certificate.energy
+    with pytest.warns(ImpingeWarning, match="energy balance: nan J"):
+        balance = simulate(nowhere(), until=1.0).certificate.energy
     assert math.isnan(balance.residual)
     assert balance.relative != 0.0
     work = dict.fromkeys(("applied", "damping", "time", "constraints", "contacts"), 1.0)
@@ -688,7 +693,8 @@ def test_the_certificate_of_a_failed_run_is_saved_as_valid_json(tmp_path):
     def refuse(constant):
         raise ValueError(f"{constant} is not JSON")
 
-    folder = simulate(nowhere(), until=1.0).save(tmp_path)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        folder = simulate(nowhere(), until=1.0).save(tmp_path)
     json.loads((folder / "certificate.json").read_text(), parse_constant=refuse)
 
 
@@ -697,7 +703,8 @@ def test_a_run_that_records_too_much_stops_with_what_it_has(monkeypatch):
     from impinge.simulation import conduct
 
     monkeypatch.setattr(conduct, "_MOST_BYTES", 10_000)
-    result = simulate(robots.ball(), Baumgarte(), until=10.0, sample=1e-4)
+    with pytest.warns(ImpingeWarning, match="the record fills"):
+        result = simulate(robots.ball(), Baumgarte(), until=10.0, sample=1e-4)
     assert not result.ok
     assert "the record fills" in result.reason
     assert "give a sample spacing" in result.reason

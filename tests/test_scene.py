@@ -21,6 +21,7 @@ from impinge import (
     StartError,
     simulate,
 )
+from impinge.errors import ImpingeWarning
 
 G = 9.81
 STEP = 1e-3
@@ -399,7 +400,8 @@ def test_a_run_whose_impulses_are_not_found_stops_with_what_it_has_and_says_wher
     scene.moving("right", lambda t: (0.2 - 0.5 * t, 0, 0), Box(0.2, 0.2, 0.2))
     scene.body("nut", Sphere(0.05), mass=0.1)
     scene.body("bystander", Sphere(0.05), mass=0.1, at=(0, 1, 0), velocity=(1, 0, 0))
-    r = simulate(scene, Complementarity(step=1e-3), until=1.0, sample=1e-3)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        r = simulate(scene, Complementarity(step=1e-3), until=1.0, sample=1e-3)
     assert not r.ok
     assert r.t[-1] == pytest.approx(0.1, abs=2e-3)  # when both jaws touch it
     assert "the impulses of 2 contacts were not found" in r.reason

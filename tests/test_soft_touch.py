@@ -12,6 +12,7 @@ from impinge import robots, simulate
 from impinge.cli import main
 from impinge.contact import Baumgarte
 from impinge.control import GravityCompensation
+from impinge.errors import ImpingeWarning
 from impinge.robots.delta import DeltaKinematics, delta_with_brick
 from impinge.studies import delta_soft_touch
 from impinge.studies.delta_soft_touch import controller_of, gain_of, laws_of, model_of
@@ -545,7 +546,8 @@ def test_the_figures_of_the_soft_and_of_the_stiff_run_differ_in_what_they_show(r
 
 def test_a_run_that_fails_is_reported_without_a_sweep():
     """The motors cannot hold the robot with 0.5 N·m: it falls where its controller cannot follow."""
-    report = execute(STUDY, ["limit=0.5", "positions=2"])
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        report = execute(STUDY, ["limit=0.5", "positions=2"])
     assert not report.ok
     assert "gave up" in report.summary["claims"][-1]["note"]
     assert report.summary["metrics"]["sweep_runs"] == 0

@@ -24,6 +24,7 @@ from impinge import (
     simulate,
 )
 from impinge.contact.registry import known_laws, parse_law
+from impinge.errors import ImpingeWarning
 from mechanisms import coupled_cranks, coupled_cranks_pose, four_bar, four_bar_pose
 from models import TABLE_WEIGHT, bead_pendulum, cart, pulled_ball, shaker, stack, table
 
@@ -466,7 +467,8 @@ def test_walls_that_crush_end_the_run_with_the_reason():
     b.kinetic(v**2 / 2)
     b.gap("left", x + 1 - b.time)
     b.gap("right", 1 - b.time - x)
-    result = simulate(b.build(), Complementarity(step=0.01), until=2.0)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(b.build(), Complementarity(step=0.01), until=2.0)
     assert not result.ok
     assert "the impulses of contacts left, right have no solution" in result.reason
     assert result.t[-1] == pytest.approx(1.0, abs=0.02)
@@ -491,7 +493,8 @@ def test_the_implicit_scheme_keeps_true_gaps_open():
 
 
 def test_a_step_that_is_too_long_for_iteration_says_so():
-    result = simulate(oscillator(), Complementarity(step=1.0, scheme="implicit"), until=3.0)
+    with pytest.warns(ImpingeWarning, match="stopped early"):
+        result = simulate(oscillator(), Complementarity(step=1.0, scheme="implicit"), until=3.0)
     assert not result.ok
     assert "the implicit step does not settle: make it shorter" in result.reason
 

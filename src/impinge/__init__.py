@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         KelvinVoigt,
         Law,
     )
-    from impinge.errors import CompileError, ImpingeError, InputError, ModelError, StartError
+    from impinge.errors import CompileError, ImpingeError, ImpingeWarning, InputError, ModelError, StartError
     from impinge.geometry import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere
     from impinge.model import Model, ModelBuilder
     from impinge.scene import Placed, Scene
@@ -76,7 +76,7 @@ _HOMES = {
         "KelvinVoigt",
         "Law",
     ),
-    "impinge.errors": ("CompileError", "ImpingeError", "InputError", "ModelError", "StartError"),
+    "impinge.errors": ("CompileError", "ImpingeError", "ImpingeWarning", "InputError", "ModelError", "StartError"),
     "impinge.geometry": ("Box", "Capsule", "ConvexMesh", "Cylinder", "HalfSpace", "Sphere"),
     "impinge.model": ("Model", "ModelBuilder"),
     "impinge.scene": ("Placed", "Scene"),
@@ -102,6 +102,7 @@ __all__ = [
     "HuntCrossley",
     "Impact",
     "ImpingeError",
+    "ImpingeWarning",
     "InputError",
     "KelvinVoigt",
     "Law",

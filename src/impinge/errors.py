@@ -30,6 +30,10 @@ class ImpingeError(Exception):
         self.remedy = remedy
 
 
+class ImpingeWarning(UserWarning):
+    """A run that ended early, or that broke a promise: its result says which."""
+
+
 class CompileError(ImpingeError):
     """An expression that cannot become machine code."""
 

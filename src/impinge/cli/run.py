@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from impinge.cli.progress import progress_bar
+from impinge.errors import ImpingeWarning
 from impinge.studies.registry import find_study
 from impinge.studies.runner import Report, execute, parse_settings
 
@@ -16,7 +19,7 @@ def run_study(name: str, settings: Sequence[str], law: str | None, out: str | No
     """Run a study, write and print what was asked for, and return the exit code."""
     study = find_study(name)
     until = parse_settings(study, settings).get("until", 1.0)
-    with progress_bar(study.name, float(until)) as progress:
+    with progress_bar(study.name, float(until)) as progress, _plain_warnings():
         report = execute(study, settings, law, progress)
     if out is not None:
         report.write(Path(out))
@@ -27,6 +30,23 @@ def run_study(name: str, settings: Sequence[str], law: str | None, out: str | No
         if out is not None:
             print(f"\nwritten to {out}: summary.json, trajectory.csv, events.csv, figure.png")
     return 0 if report.ok else 1
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show what runs are warned about as one line each, without the place in the code."""
+    original = warnings.formatwarning
+
+    def plain(message: Any, category: type[Warning], *place: Any, **more: Any) -> str:
+        if issubclass(category, ImpingeWarning):
+            return f"impinge: {message}\n"
+        return original(message, category, *place, **more)
+
+    warnings.formatwarning = plain
+    try:
+        yield
+    finally:
+        warnings.formatwarning = original
 
 
 def _print(report: Report) -> None:

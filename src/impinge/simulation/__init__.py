@@ -5,6 +5,7 @@ from impinge.simulation.clock import Clock, Controller
 from impinge.simulation.method import Adaptive, FixedStep
 from impinge.simulation.result import Event, Result
 from impinge.simulation.run import simulate
+from impinge.simulation.verdict import Verdict
 
 __all__ = [
     "Adaptive",
@@ -16,5 +17,6 @@ __all__ = [
     "Event",
     "FixedStep",
     "Result",
+    "Verdict",
     "simulate",
 ]

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from impinge.compile import Struct
 from impinge.contact.law import ContactLaw
-from impinge.model import WORKS
-from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.contact.laws.complementarity import SCHEMES
+from impinge.model import WORKS, Gap
+from impinge.simulation.certificate import (
+    STEADY_SHARE,
+    Certificate,
+    ContactCertificate,
+    energy_balance,
+    force_unit,
+)
 from impinge.simulation.contacts import PASSED, SLIDING
-from impinge.simulation.plant import EVALUATIONS, REJECTED, STEPS, Log, Plant, Workspace, columns
+from impinge.simulation.extremes import DEPTH, DRIFT, PRODUCT, PULL, PUSH, STRUCK, WORST
+from impinge.simulation.judge import judge
+from impinge.simulation.plant import EVALUATIONS, LEAPS, REJECTED, STEPS, Log, Plant, Workspace, columns
 from impinge.simulation.proof import PROVED, UNPROVED
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.result import Event, Result
+from impinge.simulation.stepper import EXPLICIT
 from impinge.simulation.system import System
+from impinge.simulation.verdict import Findings
 
 FloatArray = NDArray[np.float64]
+Packed = tuple[Struct, Struct]  # of a plant and its workspace
 
 
 class _Signal(NamedTuple):
@@ -61,14 +75,14 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
         row = plant.nh + k
         yield _Signal(f"gap_{gap.name}", gap.unit, "gap", at["g"] + row)
         yield _Signal(f"gap_{gap.name}_dot", f"{gap.unit}/s", "gap rate", at["rate"] + row)
-        yield _Signal(f"force_{gap.name}", "N", "force", at["force"] + row)
+        yield _Signal(f"force_{gap.name}", force_unit(gap.unit), "force", at["force"] + row)
         yield _Signal(f"mode_{gap.name}", "", "mode", at["mode"] + k)
-        yield _Signal(f"impulse_{gap.name}", "N·s", "impulse", at["impulse"] + k)
+        yield _Signal(f"impulse_{gap.name}", f"{force_unit(gap.unit)}·s", "impulse", at["impulse"] + k)
     for k, (owner, name) in enumerate(model.slips):
         row, unit = plant.nh + plant.nc + k, model.gaps[owner].unit
         yield _Signal(f"slip_{name}", unit, "slip", at["g"] + row)
         yield _Signal(f"slip_{name}_dot", f"{unit}/s", "slip rate", at["rate"] + row)
-        yield _Signal(f"friction_{name}", "N", "friction", at["force"] + row)
+        yield _Signal(f"friction_{name}", force_unit(unit), "friction", at["force"] + row)
     for k, gap in enumerate(model.gaps if plant.nr else ()):
         if gap.slides:
             yield _Signal(f"work_friction_{gap.name}", "J", "work", at["rubbing"] + k)
@@ -77,7 +91,7 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
         yield _Signal(f"extent_{model.gaps[owner].name}", "", "extent", at["g"] + row)
     for k, h in enumerate(model.constraints):
         yield _Signal(f"residual_{h.name}", h.unit, "residual", at["g"] + k)
-        yield _Signal(f"force_{h.name}", "N", "force", at["force"] + k)
+        yield _Signal(f"force_{h.name}", force_unit(h.unit), "force", at["force"] + k)
     for k, u in enumerate(model.inputs):
         yield _Signal(u.name, u.unit, "input", at["u"] + k)
     for k, y in enumerate(model.outputs):
@@ -89,23 +103,47 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
 
 
 def _contact(
-    signals: dict[str, FloatArray], t: FloatArray, closed_modes: tuple[bool, ...], w: Workspace, c: int, name: str
+    signals: dict[str, FloatArray], t: FloatArray, closed_modes: tuple[bool, ...], w: Workspace, c: int, gap_: Gap
 ) -> ContactCertificate:
+    name, worst, impacts = gap_.name, w.extremes.table[c].tolist(), int(w.extremes.impacts[c])
     last = slice(int(np.searchsorted(t, t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
     gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
     closed = np.array(closed_modes)[signals[f"mode_{name}"][last].astype(int)].all()
-    smallest = float(w.min_force[c])
+    pull = worst[WORST + PULL]
     return ContactCertificate(
-        deepest_penetration=max(0.0, -float(w.min_gap[c])),
+        deepest_penetration=max(0.0, worst[WORST + DEPTH]),
         steady_penetration=max(0.0, -float(gap.min())) if closed else None,
-        smallest_force=smallest if np.isfinite(smallest) else None,
-        largest_force=float(w.max_force[c]) if np.isfinite(smallest) else None,
-        complementarity=float(w.max_product[c]),
+        smallest_force=-pull if isfinite(pull) else None,
+        largest_force=worst[WORST + PUSH] if isfinite(pull) else None,
+        complementarity=max(0.0, worst[WORST + PRODUCT]),
         steady_complementarity=float(np.abs(gap * force).max()),
+        impacts=impacts,
+        largest_impulse=worst[WORST + STRUCK] if impacts else None,
+        unit=gap_.unit,
     )
 
 
-def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, log: Log, reason: str) -> Result:
+def _findings(
+    model: System,
+    laws: Sequence[ContactLaw],
+    plant: Plant,
+    w: Workspace,
+    packed: Packed,
+    signals: Mapping[str, FloatArray],
+) -> Findings:
+    """Return what was found of a run; see `Verdict`."""
+    explicit = plant.evaluate == 0 and any(getattr(law, "scheme", "") == SCHEMES[EXPLICIT] for law in laws)
+    way = plant.fixed_step if explicit else 0.0
+    one, other = packed
+    kinetic, potential = signals["energy_kinetic"], signals["energy_potential"]
+    start, energies = float(kinetic[0] + potential[0]), (float(kinetic[-1]), float(potential[-1]))
+    broken = judge.unchecked(one.address, other.address, way, start, *energies)
+    return Findings(broken > 0, w.extremes.table.copy(), model)
+
+
+def assemble(
+    model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspace, packed: Packed, log: Log, reason: str
+) -> Result:
     """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
     rows = log.rows[: log.used[ROWS]].copy()
     table = _table_of(model, plant)
@@ -124,21 +162,25 @@ def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspa
             after=modes[int(c)][int(after)],
             impulse=impulse,
             row=int(row),
+            impact=impact,
         )
-        for time, c, before, after, impulse, row in log.events[: log.used[EVENTS]].tolist()
+        for time, c, before, after, impulse, row, impact in log.events[: log.used[EVENTS]].tolist()
+    )
+    balance = energy_balance(
+        float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
     )
     certificate = Certificate(
-        constraint_drift=float(w.max_residual.max(initial=0.0)),
-        contacts={name: _contact(signals, t, closed[c], w, c, name) for c, name in enumerate(names)},
-        energy=energy_balance(
-            float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
-        ),
+        constraint_drift=float(w.extremes.table[-1, WORST + DRIFT]) if plant.nh else None,
+        contacts={gap.name: _contact(signals, t, closed[c], w, c, gap) for c, gap in enumerate(model.gaps)},
+        energy=balance,
         steps=int(w.counts[STEPS]),
         rejected=int(w.counts[REJECTED]),
         evaluations=int(w.counts[EVALUATIONS]),
         events=len(events),
+        findings=_findings(model, laws, plant, w, packed, signals),
         proved=int(w.proof.counts[PROVED]),
         unproved=int(w.proof.counts[UNPROVED]),
+        leaps=int(w.counts[LEAPS]),
     )
     return Result(
         model=model.name,
@@ -146,6 +188,7 @@ def assemble(model: System, laws: Sequence[ContactLaw], plant: Plant, w: Workspa
         signals=signals,
         units=dict(table.units),
         kinds=dict(table.kinds),
+        laws={name: law.name for name, law in zip(names, laws, strict=True)},
         modes=dict(zip(names, modes, strict=True)),
         closed=dict(zip(names, closed, strict=True)),
         events=events,

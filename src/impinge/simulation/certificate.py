@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from impinge.simulation.verdict import Findings, Verdict
 
 # The share of a run, at its end, over which a closed contact's penetration counts as steady.
 STEADY_SHARE = 0.05
@@ -18,12 +21,15 @@ class ContactCertificate:
     """One contact: how deep, how deep at rest, how little it pushed, how far from complementary.
 
     Attributes:
-        deepest_penetration: largest −gap over every accepted step, or 0, m.
+        deepest_penetration: largest −gap, inside steps too, or 0.
         steady_penetration: largest −gap over the last twentieth of the run if the contact stays closed
-            through it, else None, m.
-        smallest_force, largest_force: while closed, over every accepted step; None if it never was, N.
-        complementarity: largest |gap × force| over every accepted step, J.
+            through it, else None.
+        smallest_force, largest_force: while closed, inside steps too; None if it never stayed closed.
+        complementarity: largest |gap × force|, J.
         steady_complementarity: the same over the last twentieth of the run, J.
+        impacts: how many impacts it took part in, with a jump of velocities.
+        largest_impulse: of these, or None.
+        unit: of its gap, m or rad. Forces are in N, or N·m; impulses in N·s, or N·m·s.
     """
 
     deepest_penetration: float
@@ -32,21 +38,51 @@ class ContactCertificate:
     largest_force: float | None
     complementarity: float
     steady_complementarity: float
+    impacts: int = 0
+    largest_impulse: float | None = None
+    unit: str = "m"
+
+    def __str__(self) -> str:
+        force, unit = force_unit(self.unit), self.unit
+        steady = "not closed at the end" if self.steady_penetration is None else f"{self.steady_penetration:.3g} {unit}"
+        pushed = "never closed" if not self.impacts else "none between impacts"
+        if self.smallest_force is not None:
+            pushed = f"{self.smallest_force:.3g} to {self.largest_force:.3g} {force}"
+        lines = [
+            f"  deepest penetration   {self.deepest_penetration:.3g} {unit}",
+            f"  steady penetration    {steady}",
+            f"  force                 {pushed}",
+            f"  |gap x force|         {self.complementarity:.3g} J, steady {self.steady_complementarity:.3g} J",
+        ]
+        if self.impacts:
+            lines.append(f"  impacts               {self.impacts}, largest {self.largest_impulse:.3g} {force}·s")
+        return "\n".join(lines)
+
+
+def force_unit(unit: str) -> str:
+    """Return the unit of the force along a row with a unit: force times row is an energy.
+
+    Example:
+        >>> force_unit("m"), force_unit("rad"), force_unit("mm")
+        ('N', 'N·m', 'J/mm')
+    """
+    return {"m": "N", "rad": "N·m", "": "J"}.get(unit) or f"J/{unit}"
 
 
 @dataclass(frozen=True)
 class EnergyBalance:
     """ΔE = applied work + explicit time + constraint work + contact work − dissipation, all in J.
 
-    ``residual`` is what the integrator left over; ``relative`` is over the largest term.
+    What was not measured is None, and is part of the residual. ``residual`` is what the integrator left over;
+    ``relative`` is over the largest term.
     """
 
     start: float
     end: float
     applied: float
-    dissipated: float
-    time: float
-    constraints: float
+    dissipated: float | None
+    time: float | None
+    constraints: float | None
     contacts: float
     residual: float
     relative: float
@@ -56,45 +92,88 @@ class EnergyBalance:
 class Certificate:
     """What a result certifies about itself.
 
-    No gap closes unseen along the dense output of a step for which that is proved: ``proved`` counts the steps of open
-    contacts for which it is, ``unproved`` those for which it could not be.
+    Attributes:
+        constraint_drift: largest |h| of all constraints, each in its own unit; None if there are none.
+        evaluations: of the right-hand side for the motion: stages, events and decisions; what is evaluated to record
+            rows and for this certificate is not counted, so that it does not depend on what is recorded. In time
+            steps, of the kernel that describes a step.
+        findings: what the verdicts are made of.
+        proved, unproved: steps of open contacts for which it is proved that no gap closes unseen along the dense
+            output, and those for which it could not be.
+        leaps: short steps of first order in which all contacts were decided together, because they would have changed
+            without end.
     """
 
-    constraint_drift: float
+    constraint_drift: float | None
     contacts: dict[str, ContactCertificate]
     energy: EnergyBalance
     steps: int
     rejected: int
     evaluations: int
     events: int
+    findings: Findings = field(repr=False, compare=False)
     proved: int = 0
     unproved: int = 0
+    leaps: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether every promise was kept."""
+        return not self.findings.broken
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The promises of the run; see `Verdict`."""
+        return self.findings.verdicts()
+
+    @property
+    def broken(self) -> tuple[Verdict, ...]:
+        """The promises that were not kept."""
+        return () if self.ok else tuple(verdict for verdict in self.verdicts if not verdict.ok)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and dicts, as JSON knows them."""
-        return dict(plain(asdict(self)))
+        names = ("constraint_drift", "steps", "rejected", "evaluations", "events", "ok")
+        return dict(
+            plain(
+                {
+                    **{name: getattr(self, name) for name in names},
+                    "contacts": {name: asdict(contact) for name, contact in self.contacts.items()},
+                    "energy": asdict(self.energy),
+                    "verdicts": [asdict(verdict) for verdict in self.verdicts],
+                }
+            )
+        )
 
     def __str__(self) -> str:
         e = self.energy
+        drift = "no constraints" if self.constraint_drift is None else f"{self.constraint_drift:.3g}"
         lines = [
             f"{self.steps} steps, {self.rejected} rejected, {self.evaluations} evaluations, {self.events} events",
-            f"constraint drift        {self.constraint_drift:.3g}",
+            f"constraint drift        {drift}",
             f"energy                  {e.start:.6g} J -> {e.end:.6g} J, balance residual {e.residual:.2g} J",
         ]
+        missing = [name for name in ("dissipated", "time", "constraints") if getattr(e, name) is None]
+        if missing:
+            lines.append(f"  not measured          {', '.join(missing)}")
         if self.proved or self.unproved:
             every = self.proved + self.unproved
             lines.append(f"no gap closes unseen     in {self.proved} of {every} steps of open contacts")
-        for name, c in self.contacts.items():
-            steady = "not closed at the end" if c.steady_penetration is None else f"{c.steady_penetration:.3g} m"
-            force = "never closed" if c.smallest_force is None else f"{c.smallest_force:.3g} to {c.largest_force:.3g} N"
-            lines += [
-                f"contact {name}",
-                f"  deepest penetration   {c.deepest_penetration:.3g} m",
-                f"  steady penetration    {steady}",
-                f"  force                 {force}",
-                f"  |gap x force|         {c.complementarity:.3g} J, steady {c.steady_complementarity:.3g} J",
-            ]
+        if self.leaps:
+            lines.append(f"stepped over             {self.leaps} times, where contacts change without end")
+        for name, contact in self.contacts.items():
+            lines += [f"contact {name}", str(contact)]
+        lines.append(f"verdicts                {said(self.verdicts)}")
+        lines += [f"  {'holds' if verdict.ok else 'BROKEN'}  {verdict}" for verdict in self.verdicts]
         return "\n".join(lines)
+
+
+def said(verdicts: Sequence[Verdict]) -> str:
+    """Return in a few words how many promises were kept."""
+    broken = sum(not verdict.ok for verdict in verdicts)
+    if not verdicts:
+        return "none"
+    return f"all {len(verdicts)} hold" if not broken else f"{broken} of {len(verdicts)} BROKEN"
 
 
 def plain(value: Any) -> Any:
@@ -108,19 +187,20 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def energy_balance(start: float, end: float, work: dict[str, float]) -> EnergyBalance:
+def energy_balance(start: float, end: float, work: Mapping[str, float | None]) -> EnergyBalance:
     """Close the balance from the energies at both ends and the work integrated in between."""
-    change, done = end - start, sum(work.values())
-    largest = float(np.max(np.abs([start, end, *work.values()])))
-    residual = change - done
+    known = [value for value in work.values() if value is not None]
+    change, done = end - start, sum(known)
+    largest = float(np.max(np.abs([start, end, *known])))
+    residual, damping = change - done, work["damping"]
     return EnergyBalance(
         start=start,
         end=end,
-        applied=work["applied"],
-        dissipated=-work["damping"],
+        applied=work["applied"] or 0.0,
+        dissipated=None if damping is None else -damping,
         time=work["time"],
         constraints=work["constraints"],
-        contacts=work["contacts"],
+        contacts=work["contacts"] or 0.0,
         residual=residual,
         relative=0.0 if largest == 0 else abs(residual) / largest,
     )

@@ -22,12 +22,12 @@ import numpy as np
 
 from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
+from impinge.simulation.chatter import crowded, longest_leap, steps_over
 from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import (
     CHATTER,
     CROWDED,
-    CYCLE,
     DONE,
     FULL,
     NOT_FINITE,
@@ -35,22 +35,18 @@ from impinge.simulation.instant import (
     TOO_SMALL,
     carry_out,
     change_inputs,
-    leap_over,
     reconsider,
 )
 from impinge.simulation.leap import slides_slowly
 from impinge.simulation.locate import find_event
+from impinge.simulation.observe import note_extremes
 from impinge.simulation.plant import (
     AGAIN,
     CROWD,
     DOUBT,
     ERROR,
-    JAMMED,
-    LEAP,
-    LEAPED,
     LEAST_ERROR,
     LEFT_TIME,
-    MARK,
     REJECTED,
     SAMPLES,
     STALLED,
@@ -63,7 +59,7 @@ from impinge.simulation.plant import (
     assign,
     assign_rows,
 )
-from impinge.simulation.record import EVENTS, ROWS, add_current, add_samples, measure, note_extremes
+from impinge.simulation.record import EVENTS, ROWS, add_current, add_samples, measure
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.roots import NONE
 from impinge.simulation.step import stability_ratio, step_error, try_step
@@ -71,10 +67,6 @@ from impinge.simulation.still import stop_slips_of
 
 # Dormand–Prince damps a decaying motion while h times its rate is below 3.3; keep clear of that.
 _STABLE = 2.5
-# The work of a run is watched over parts of its longest step, each by default a thousandth of the run; more steps than
-# this in one of them are many. A step over contacts that change without end is at most this part of the longest step,
-# and at first this share of that.
-_WINDOWS, _MANY, _LEAPS, _SHORTEST = 20.0, 200, 400.0, 1e-2
 # Steps shorter than this many instants are kept whatever their gaps do.
 _SHORT = 1e3
 # Feet that stick and yet slip by more than this (m/s) contradict each other: then one of them must slide.
@@ -93,30 +85,6 @@ def _next_length(plant: Any, w: Any, end: float) -> float:
 
 
 @jit
-def _crowded(plant: Any, w: Any) -> bool:
-    """Count the steps tried in a thousandth of the run; tell whether they are many."""
-    if w.time[TIME] > w.time[MARK] + plant.max_step / _WINDOWS:
-        w.time[MARK], w.counts[CROWD] = w.time[TIME], 0
-    w.counts[CROWD] += 1
-    return w.counts[CROWD] > _MANY
-
-
-@jit
-def _steps_over(plant: Any, w: Any, log: Any, status: int, end: float) -> bool:
-    """Step over contacts that change without end, if that is why the run came back; tell whether it could."""
-    t, longest = w.time[TIME], plant.max_step / _LEAPS
-    if plant.leap == 0 or not (status in (CHATTER, CROWDED) or (status == CYCLE and w.counts[JAMMED] == 0)):
-        return False
-    if status == CROWDED:
-        w.time[LEAP] = longest
-    else:  # the first one is short; those that follow it closely are longer and longer
-        near = t - w.time[LEAPED] < 100.0 * w.time[LEAP]
-        w.time[LEAP] = min(longest, 4.0 * w.time[LEAP]) if near else _SHORTEST * longest
-    w.time[LEAPED] = t
-    return leap_over(plant, w, log, min(w.time[LEAP], end - t))
-
-
-@jit
 def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
     """Simulate until ``end`` or until something needs attention; return why it came back.
 
@@ -129,19 +97,19 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         budget -= 1
         t = w.time[TIME]
         h = _next_length(plant, w, end)
-        inside = int(max(h, plant.max_step / _LEAPS) / plant.sample) + 12 if plant.sample > 0.0 else 12
+        inside = int(max(h, longest_leap(plant)) / plant.sample) + 12 if plant.sample > 0.0 else 12
         if log.used[ROWS] + inside >= log.rows.shape[0]:
             return FULL
         if log.used[EVENTS] + 3 * plant.nc >= log.events.shape[0] or log.used[STEP_LOG] + 2 >= log.steps.shape[0]:
             return FULL
         if w.counts[AGAIN] != 0:
-            if not _steps_over(plant, w, log, CHATTER, end):
+            if not steps_over(plant, w, log, CHATTER, end):
                 return CHATTER
             continue
-        if _crowded(plant, w):
+        if crowded(plant, w):
             if w.counts[CROWD] > plant.budget:
                 return CROWDED
-            if slides_slowly(plant, w) and _steps_over(plant, w, log, CROWDED, end):
+            if slides_slowly(plant, w) and steps_over(plant, w, log, CROWDED, end):
                 continue
         due = plant.sample > 0.0 and w.counts[SAMPLES] * plant.sample <= t + resolution(t)
         if due or plant.every_step:
@@ -168,10 +136,11 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         step = log.steps[log.used[STEP_LOG]]
         step[0], step[1] = t, min(low, 1.0) * h
         log.used[STEP_LOG] += 1
+        ask(plant.look, (plant, w, t, h, low))
         if low != NONE:
             add_samples(plant, w, log, t, h, t + low * h)
             status = carry_out(plant, w, log, h, low, high, end - t)
-            if status != DONE and not _steps_over(plant, w, log, status, end):
+            if status != DONE and not steps_over(plant, w, log, status, end):
                 return status
             continue
 
@@ -187,7 +156,8 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             contacts.aim(plant, w, w.rows_start)
             contradiction = stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
         restore_gaps(plant, w)
-        note_extremes(plant, w, w.rows_start)
+        if plant.nt > 0:
+            note_extremes(plant, w, w.rows_start)
         if plant.fixed_step == 0.0:
             # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.
             size = np.log(max(error, 1e-10))

@@ -16,11 +16,10 @@ from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
 from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution, wants_change
 from impinge.simulation.locate import find_event
+from impinge.simulation.observe import note_extremes, note_state
 from impinge.simulation.plant import (
-    AGAIN,
     ERROR,
     JAMMED,
-    LEAPS,
     LEAST_ERROR,
     LEFT_TIME,
     ROW_TIME,
@@ -35,8 +34,7 @@ from impinge.simulation.plant import (
     assign,
     assign_rows,
 )
-from impinge.simulation.record import STEPS as STEP_LOG
-from impinge.simulation.record import add_even_row, add_even_samples, add_events, add_row, add_samples, note_extremes
+from impinge.simulation.record import add_events, add_row, add_samples
 from impinge.simulation.roots import NONE
 from impinge.simulation.settle import contradicted, driven
 from impinge.simulation.slide import steer
@@ -175,7 +173,7 @@ def _resume(plant: Any, w: Any) -> None:
 
 
 @jit
-def _restart(plant: Any, w: Any, longest: float) -> None:
+def restart(plant: Any, w: Any, longest: float) -> None:
     """Begin afresh at the current state after the equations have changed."""
     _resume(plant, w)
     w.time[ERROR] = LEAST_ERROR
@@ -184,7 +182,8 @@ def _restart(plant: Any, w: Any, longest: float) -> None:
 
 
 @jit
-def _any_changed(plant: Any, w: Any) -> bool:
+def any_changed(plant: Any, w: Any) -> bool:
+    """Tell whether a contact has changed since the left side of this instant."""
     any_ = False
     for c in range(plant.nc):
         any_ |= contacts.changed(plant, w, c)
@@ -209,7 +208,7 @@ def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     for i in range(w.y.size):
         if not np.isfinite(w.K[0, i]):
             return NOT_FINITE
-    _restart(plant, w, longest)
+    restart(plant, w, longest)
     struck = False
     for c in range(plant.nc):
         struck |= w.struck[c] != 0
@@ -236,10 +235,10 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
     contacts.remember(w)
     if not decide_modes(plant, w):
         return CYCLE
-    if not _any_changed(plant, w):
+    if not any_changed(plant, w):
         _resume(plant, w)
         return DONE
-    _restart(plant, w, longest)
+    restart(plant, w, longest)
     _add_both(plant, w, log, t)
     return DONE
 
@@ -265,7 +264,7 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
     contacts.remember(w)
     evaluate_inside(plant, w, t, h, low, w.left_y)
     guards_of_rows(plant, w, w.rows, 0)
-    note_extremes(plant, w, w.rows)
+    note_state(plant, w, w.rows, left_time, w.left_y)
 
     after = min(1.0, max(high, low + resolution(t) / h))
     evaluate_inside(plant, w, t, h, after, w.trial)
@@ -280,67 +279,25 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
         if ask(plant.strike, (plant, w)) != 0:
             _go_back(plant, w, left_time)
             return UNSOLVED
-        if _any_changed(plant, w):
+        if any_changed(plant, w):
             assign(w.left_y, w.trial)  # velocities jump from those at the very instant
     if not decide_modes(plant, w):
         _go_back(plant, w, left_time)
         return CYCLE
     if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
         left_time = w.time[TIME]
-    _restart(plant, w, longest)
+    restart(plant, w, longest)
 
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
-    if _any_changed(plant, w):
+    if any_changed(plant, w):
         _add_both(plant, w, log, left_time)
         w.time[ROW_TIME] = w.time[TIME]
     return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
 
 
 @jit
-def leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
-    """Go on by a step in which all contacts are decided together; tell whether that was possible.
-
-    Where contacts still do not agree on their modes behind it, ``w.counts[AGAIN]`` is 1: another such step must follow.
-    """
-    t = w.time[TIME]
-    if w.counts[AGAIN] == 0:
-        add_row(plant, w, log, t, w.y, w.mode)
-    else:
-        add_even_row(plant, w, log, t, w.y)
-    contacts.remember(w)
-    if ask(plant.leap, (plant, w, length)) != 0:
-        return False
-    add_even_row(plant, w, log, t, w.y)
-    add_events(plant, w, log, t)
-    add_even_samples(plant, w, log, t, length)
-    step = log.steps[log.used[STEP_LOG]]
-    step[0], step[1] = t, length
-    log.used[STEP_LOG] += 1
-    w.counts[STALLED] = 0
-    w.counts[LEAPS] += 1
-    w.time[TIME], w.time[LEFT_TIME] = t + length, t
-    assign(w.y, w.trial)
-    contacts.remember(w)
-    for c in range(plant.nc):
-        w.fired[c] = 0
-    w.counts[AGAIN] = 0 if decide_modes(plant, w) else 1
-    if w.counts[AGAIN] != 0:
-        _return_modes(plant, w)
-        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
-    elif _any_changed(plant, w):
-        swap(w.mode, w.left_mode)
-        add_even_row(plant, w, log, w.time[TIME], w.y)
-        swap(w.mode, w.left_mode)
-        add_row(plant, w, log, w.time[TIME], w.y, w.mode)
-        add_events(plant, w, log, w.time[TIME])
-        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
-    _restart(plant, w, length)
-    return True
-
-
-@jit
-def _return_modes(plant: Any, w: Any) -> None:
+def return_modes(plant: Any, w: Any) -> None:
     """Return to the modes and directions on the left side of an instant."""
     for c in range(plant.nc):
         w.mode[c] = w.left_mode[c]
@@ -351,7 +308,7 @@ def _return_modes(plant: Any, w: Any) -> None:
 def _go_back(plant: Any, w: Any, t: float) -> None:
     """Return to the left side of an instant that has no right side: a run ends there."""
     assign(w.y, w.left_y)
-    _return_modes(plant, w)
+    return_modes(plant, w)
     w.time[TIME] = t
     evaluate(plant, w, t, w.y, w.K[0])
     assign_rows(w.rows_start, w.rows)

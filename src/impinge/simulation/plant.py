@@ -14,20 +14,18 @@ start of every step they are set to their true values. Where q̇ is not v, slips
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit, keep_array
+from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
-from impinge.contact.law import FUNCTIONS, GUARDS, PARTS, ContactLaw, check_gains, sticks_compliantly
+from impinge.contact.law import GUARDS, PARTS
 from impinge.contact.rows import RowWorkspace, row_workspace
-from impinge.model import WORKS, Gap
+from impinge.model import WORKS
+from impinge.simulation.extremes import Extremes, extremes_of
 from impinge.simulation.proof import FRAME, Proof, ProofWorkspace, proof_workspace
 from impinge.simulation.roots import NODES, root_workspace
-from impinge.simulation.system import System
 from impinge.simulation.tableau import Tableau
 
 # Rows of the arrays that describe constraints, gaps, slips and extents (nh + nc + ns + ne) at one instant.
@@ -44,6 +42,8 @@ class Plant(NamedTuple):
     stop_slips: int  # what keeps still what sticks
     leap: int  # what steps over contacts that change without end, or 0
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
+    note: int  # what keeps the extremes of a run, of a state
+    look: int  # and of a step
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
     signals: int
@@ -140,11 +140,7 @@ class Workspace(NamedTuple):
     impact: ImpactWorkspace
     proof: ProofWorkspace
     since: Vector
-    min_gap: Vector
-    min_force: Vector
-    max_force: Vector
-    max_residual: Vector
-    max_product: Vector
+    extremes: Extremes
     changed: Integers
 
 
@@ -166,7 +162,8 @@ class Log(NamedTuple):
     used: Integers  # rows, events, steps in use
 
 
-EVENT_COLUMNS = 6  # time, contact, mode before, mode after, impulse, index of the row on the left side
+# Time, contact, mode before, mode after, impulse, index of the row on the left side, impulse of an impact.
+EVENT_COLUMNS = 7
 
 
 def columns(plant: Plant) -> dict[str, slice]:
@@ -225,7 +222,6 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
     n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.nb + plant.ne + plant.nr + len(WORKS)
     m, s = plant.nh + plant.nc + plant.ns, plant.tableau.c.size
     guards = GUARDS + min(plant.ne, 1) + 2 * min(plant.nt, 1)
-    contacts = np.zeros(plant.nc)
     return Workspace(
         y=np.zeros(n),
         u=np.zeros(plant.nu),
@@ -272,80 +268,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
         proof=proof_workspace(plant.proof, 2 * FRAME if plant.turn else 0),
-        since=contacts.copy(),
-        min_gap=np.full(plant.nc, np.inf),
-        min_force=np.full(plant.nc, np.inf),
-        max_force=contacts.copy(),
-        max_residual=np.zeros(plant.nh),
-        max_product=contacts.copy(),
+        since=np.zeros(plant.nc),
+        extremes=extremes_of(plant.nc),
         changed=np.zeros(plant.nc, dtype=np.int64),
     )
-
-
-def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
-    """Return contacts and laws as arrays; they are kept, for every run of a model with the same laws."""
-    try:
-        return _kept_tables(model.gaps, len(model.constraints), tuple(laws))
-    except TypeError:  # a law that has no hash
-        return _tables(model.gaps, len(model.constraints), tuple(laws))
-
-
-def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
-    for law in laws:
-        check_gains(law)
-    width = max((len(law.gains) for law in laws), default=1)
-    modes = np.array([len(law.modes) for law in laws], dtype=np.int64)
-    counts = [len(gap.slips) for gap in gaps]
-    gap_rows = constraints + len(gaps)
-    rows = gap_rows + sum(counts)
-    limited = {c: k for k, c in enumerate(c for c, gap in enumerate(gaps) if gap.limited)}
-    gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes.max(initial=0) + 2), dtype=np.int64)
-    for i, law in enumerate(laws):
-        gains[i, : len(law.gains)] = law.gains
-        closed[i, : len(law.closed)] = law.closed
-    passed = [n if gap.limited else -1 for gap, n in zip(gaps, modes, strict=True)]
-    sliding = [n + gap.limited if gap.slides else -1 for gap, n in zip(gaps, modes, strict=True)]
-    for c, mode in enumerate(sliding):
-        closed[c, mode] = closed[c, mode] if mode < 0 else 1
-    tables = {
-        **{  # where a law's functions are, 0 if it is not event-driven
-            what: np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
-            for what in FUNCTIONS
-        },
-        "gains": gains,
-        "closed": closed,
-        "modes": modes,
-        "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
-        "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
-        "propagates": np.array([getattr(law, "order", "") == "propagating" for law in laws], dtype=np.int64),
-        "slips": np.cumsum([0, *counts], dtype=np.int64),
-        "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
-        "passed": np.array(passed, dtype=np.int64),
-        "sliding": np.array(sliding, dtype=np.int64),
-        "bristled": np.array([g.slides and sticks_compliantly(one) for g, one in zip(gaps, laws, strict=True)], int),
-        "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
-    }
-    for table in tables.values():
-        keep_array(table)
-    return tables
-
-
-_kept_tables = functools.lru_cache(maxsize=64)(_tables)
-
-
-def sizes(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
-    """Return the sizes of a model with its laws as the plant names them."""
-    slides = [law for law, gap in zip(laws, model.gaps, strict=True) if gap.slides]
-    return {
-        "nq": len(model.coordinates),
-        "nv": len(model.velocities),
-        "nu": len(model.inputs),
-        "nh": len(model.constraints),
-        "nc": len(model.gaps),
-        "ns": len(model.slips),
-        "ne": len(model.extents),
-        "nt": len(model.slips) if slides else 0,
-        "nb": len(model.slips) if any(sticks_compliantly(law) for law in slides) else 0,
-        "nr": len(model.gaps) if slides else 0,
-        "ny": len(model.outputs),
-    }

@@ -1,4 +1,4 @@
-"""Writing down what happened: rows of the trajectory, events, extremes."""
+"""Writing down what happened: rows of the trajectory and events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from impinge.compile import Vector, call, entry, jit
 from impinge.simulation.contacts import changed
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.guards import evaluate_inside, resolution
+from impinge.simulation.observe import note_row
 from impinge.simulation.plant import (
+    EVALUATIONS,
     FORCE,
     RATE,
     ROW_TIME,
@@ -39,13 +41,18 @@ def measure(plant: Plant, w: Workspace, t: float, y: Vector) -> None:
 
 @jit
 def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None:
-    """Write one row of the log for a state and modes; the workspace's own modes stay as they are."""
-    nc = plant.nc
+    """Write one row of the log for a state and modes; the workspace's own modes stay as they are.
+
+    That is no part of the motion: what it evaluates is not counted.
+    """
+    nc, count = plant.nc, w.counts[EVALUATIONS]
     for c in range(nc):
         w.mode[c], mode[c] = mode[c], w.mode[c]
     evaluate(plant, w, t, y, w.scratch[1])
+    note_row(plant, w, t, y)
     for c in range(nc):
         w.mode[c], mode[c] = mode[c], w.mode[c]
+    w.counts[EVALUATIONS] = count
     fill_row(plant, w, row, t, y, mode, w.rows)
 
 
@@ -81,9 +88,12 @@ def add_row(plant: Any, w: Any, log: Any, t: float, y: Any, mode: Any) -> None:
 @jit
 def add_even_row(plant: Any, w: Any, log: Any, t: float, y: Any) -> None:
     """Append a row of a step over contacts that change without end, with the rates and forces of all of it."""
+    count = w.counts[EVALUATIONS]
     evaluate(plant, w, t, y, w.scratch[1])
+    w.counts[EVALUATIONS] = count
     for i in range(plant.nh + plant.nc + plant.ns):
         w.rows[RATE, i], w.rows[FORCE, i] = w.rows_end[RATE, i], w.rows_end[FORCE, i]
+    note_row(plant, w, t, y)
     fill_row(plant, w, log.rows[log.used[ROWS]], t, y, w.mode, w.rows)
     log.used[ROWS] += 1
     w.time[ROW_TIME] = t
@@ -106,8 +116,8 @@ def add_even_samples(plant: Any, w: Any, log: Any, t: float, length: float) -> N
 def add_events(plant: Any, w: Any, log: Any, t: float) -> None:
     """Append an event for every contact that has changed since the left side of this instant.
 
-    Its impulse is what the contact delivered since its previous event. The left row must be the last but
-    one in the log, the right row the last.
+    Its impulse is what the contact delivered since its previous event, in an impact at this instant too. The left row
+    must be the last but one in the log, the right row the last.
     """
     for c in range(plant.nc):
         if changed(plant, w, c):
@@ -115,24 +125,9 @@ def add_events(plant: Any, w: Any, log: Any, t: float) -> None:
             impulse = w.y[impulses(plant) + c]
             event[0], event[1], event[2], event[3] = t, c, w.left_mode[c], w.mode[c]
             event[4], event[5] = impulse - w.since[c], log.used[ROWS] - 2
+            event[6] = w.extremes.impulse[c] if w.struck[c] != 0 else 0.0
             w.since[c] = impulse
             log.used[EVENTS] += 1
-
-
-@jit
-def note_extremes(plant: Any, w: Any, rows: Any) -> None:
-    """Keep the extremes over every accepted step, for the certificate."""
-    for i in range(plant.nh):
-        w.max_residual[i] = max(w.max_residual[i], abs(rows[VALUE, i]))
-    for c in range(plant.nc):
-        if plant.ne > 0 and w.mode[c] == plant.passed[c]:
-            continue
-        gap, force = rows[VALUE, plant.nh + c], rows[FORCE, plant.nh + c]
-        w.min_gap[c] = min(w.min_gap[c], gap)
-        w.max_product[c] = max(w.max_product[c], abs(gap * force))
-        if plant.closed[c, w.mode[c]]:
-            w.min_force[c] = min(w.min_force[c], force)
-            w.max_force[c] = max(w.max_force[c], force)
 
 
 @entry
@@ -155,6 +150,8 @@ def add_samples(plant: Any, w: Any, log: Any, t: float, h: float, until: float) 
         if sample >= until - resolution(t):
             return
         if sample > t + resolution(t):
+            count = w.counts[EVALUATIONS]
             evaluate_inside(plant, w, t, h, (sample - t) / h, w.scratch[0])
+            w.counts[EVALUATIONS] = count
             add_row(plant, w, log, sample, w.scratch[0], w.mode)
         w.counts[SAMPLES] += 1

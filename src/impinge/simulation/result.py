@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from impinge.errors import unknown_name
-from impinge.simulation.certificate import Certificate
+from impinge.simulation.certificate import Certificate, said
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +53,9 @@ class Event:
         time: s.
         contact: its name.
         before, after: mode names on both sides of the instant.
-        impulse: what the contact delivered since its previous event, N·s.
+        impulse: what the contact delivered since its previous event, N·s (N·m·s if its gap is an angle).
         row: index of the result's row just before; ``row + 1`` is just after.
+        impact: what it delivered at this very instant, at which velocities jumped; 0 if they did not.
     """
 
     time: float
@@ -63,9 +64,10 @@ class Event:
     after: str
     impulse: float
     row: int
+    impact: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Signals over time. ``result["q"]`` is a signal, ``result.t`` the time.
 
@@ -80,7 +82,9 @@ class Result:
     Attributes:
         units, kinds: for each signal, its unit and what it is: coordinate, velocity, gap, force, input, ...
         modes, closed: for each contact, the names of its law's modes and whether it is closed in them.
-        ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is.
+        laws: for each contact, the name of its law.
+        ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is. Whether it kept
+            its promises is ``certificate.ok``.
         steps: start and length of every accepted step, n × 2.
         tolerance: absolute tolerance of the integration; smaller motion is not resolved.
     """
@@ -90,6 +94,7 @@ class Result:
     signals: Mapping[str, FloatArray]
     units: Mapping[str, str]
     kinds: Mapping[str, str]
+    laws: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]]
     closed: Mapping[str, tuple[bool, ...]]
     events: tuple[Event, ...]
@@ -118,12 +123,22 @@ class Result:
         return [event.time for event in mine if before in (None, event.before) and after in (None, event.after)]
 
     def touchdowns(self, contact: str) -> list[float]:
-        """Return the times at which a contact closes."""
+        """Return the times at which a contact closes; an impact after which it is open again is one of them."""
         return self._changes(contact, closes=True)
 
     def liftoffs(self, contact: str) -> list[float]:
-        """Return the times at which a contact opens."""
+        """Return the times at which a contact opens; an impact that it does not stay closed after is one of them."""
         return self._changes(contact, closes=False)
+
+    def impacts(self, contact: str) -> tuple[FloatArray, FloatArray]:
+        """Return times (s) and impulses (N·s, or N·m·s) of the impacts in which a contact took part.
+
+        Only rigid laws that are simulated event by event have impacts, at which velocities jump. Elsewhere one is a
+        touchdown and a liftoff, and the impulse is that of the event at which the contact opens.
+        """
+        self._modes(contact)
+        mine = [(e.time, e.impact) for e in self.events if e.contact == contact and e.impact > 0.0]
+        return np.array([time for time, _ in mine]), np.array([impulse for _, impulse in mine])
 
     def is_closed(self, contact: str) -> NDArray[np.bool_]:
         """Return, for every row, whether a contact is closed."""
@@ -137,8 +152,15 @@ class Result:
 
     def _changes(self, contact: str, closes: bool) -> list[float]:
         closed = dict(zip(self._modes(contact), self.closed[contact], strict=True))
-        mine = [event for event in self.events if event.contact == contact]
-        return [e.time for e in mine if closed[e.before] != closed[e.after] and closed[e.after] == closes]
+        return [
+            e.time
+            for e in self.events
+            if e.contact == contact
+            and (
+                (closed[e.before] != closed[e.after] and closed[e.after] == closes)
+                or (e.impact > 0.0 and not closed[e.before] and not closed[e.after])
+            )
+        ]
 
     def crossings(
         self, name: str, level: float = 0.0, direction: int = 0, where: NDArray[np.bool_] | None = None
@@ -216,6 +238,21 @@ class Result:
             writer.writerows([e.time, e.contact, e.before, e.after, e.impulse] for e in self.events)
 
     def __str__(self) -> str:
+        laws = " and ".join(dict.fromkeys(self.laws.values()))
         end = "reached its end" if self.ok else f"stopped early: {self.reason}"
-        head = f"result of model {self.model}: {self.t[-1]:g} s simulated, {self.t.size} rows, {end}"
-        return f"{head}\n{self.certificate}"
+        head = f"result of {self.model}{f' under {laws}' if laws else ''}: {self.t[-1]:g} s simulated"
+        lines = [
+            f"{head}, {self.t.size} rows, {len(self.events)} events, {end}",
+            f"verdicts: {said(self.certificate.verdicts)}",
+            *(f"  BROKEN  {verdict}" for verdict in self.certificate.broken),
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def complaint(self) -> str:
+        """Return what a run that ended early or broke a promise is to be warned about for, or an empty string."""
+        broken = "; ".join(map(str, self.certificate.broken))
+        parts = [] if self.ok else [f"stopped early: {self.reason}"]
+        parts += [f"broke {len(self.certificate.broken)} of its promises: {broken}"] if broken else []
+        return f"the run of {self.model} {' and '.join(parts)}" if parts else ""

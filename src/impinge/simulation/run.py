@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from impinge.compile import Struct, prepare
 from impinge.contact.law import ContactLaw, Law, law_code
 from impinge.contact.laws.complementarity import Complementarity
-from impinge.errors import InputError, show, unknown_name
+from impinge.errors import ImpingeWarning, InputError, show, unknown_name
 from impinge.model import Model, check_model, finite
 from impinge.scene.scene import Scene
 from impinge.simulation.assemble import assemble
@@ -22,6 +23,7 @@ from impinge.simulation.event_driven import EventDriven
 from impinge.simulation.instant import DONE
 from impinge.simulation.leap import leap
 from impinge.simulation.method import Adaptive, FixedStep, Method
+from impinge.simulation.observe import look, note
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
     TIME,
@@ -29,8 +31,6 @@ from impinge.simulation.plant import (
     Plant,
     Workspace,
     columns,
-    contact_tables,
-    sizes,
 )
 from impinge.simulation.pool import room_for
 from impinge.simulation.proof import Proof, no_proof, proof_of, proof_of_scene
@@ -44,6 +44,7 @@ from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_pla
 from impinge.simulation.still import stop_slips
 from impinge.simulation.strike import strike
 from impinge.simulation.system import System
+from impinge.simulation.tables import contact_tables, sizes
 from impinge.simulation.trace import bound, trace
 
 FloatArray = NDArray[np.float64]
@@ -85,6 +86,9 @@ def simulate(
     Returns:
         The result; if the run fails half-way, what there is, with ``ok`` False and the reason.
 
+    Warns:
+        ImpingeWarning: if the run ends early, or if its certificate says that it broke a promise.
+
     Raises:
         ImpingeError: if something is wrong before the run starts.
 
@@ -111,7 +115,7 @@ def simulate(
         for name in parameters or {}:
             raise unknown_name(who, "parameter", name, ())
         spaced = None if sample is None else spacing
-        return simulate_scene(model, law, end, start or {}, inputs or {}, controllers, spaced, progress)
+        return warned(simulate_scene(model, law, end, start or {}, inputs or {}, controllers, spaced, progress))
     system = SceneModel(model) if isinstance(model, Scene) else model
     p = system.parameter_vector(parameters or {})
     q, v = system.start_vectors(start or {})
@@ -153,7 +157,15 @@ def simulate(
         reason = run.through(end, controllers)
         if isinstance(system, SceneModel):
             system.show(run.log.rows[: run.log.used[ROWS], columns(plant)["q"]])
-        return assemble(system, laws, plant, room.w, run.log, reason)
+        return warned(assemble(system, laws, plant, room.w, packed, run.log, reason))
+
+
+def warned(result: Result) -> Result:
+    """Return a result, with a warning if it is not what was asked for; the warning is the caller's of `simulate`."""
+    complaint = result.complaint()
+    if complaint:
+        warnings.warn(complaint, ImpingeWarning, stacklevel=3)
+    return result
 
 
 def _check_stepped(who: str, law: Complementarity, method: Method | None) -> None:
@@ -185,7 +197,7 @@ def plant_of(
     if min(gains) <= 0:
         remedy = "A critically damped pair is (w², 2w)."
         raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
-    prepare((right_hand_side, find_press, *law_code(laws)))
+    prepare((right_hand_side, find_press, note, look, *law_code(laws)))
     tables = contact_tables(model, laws)
     for gap, restitution in zip(model.gaps, tables["restitution"], strict=True):
         if restitution >= 0 and len(gap.slips) > 2:
@@ -198,6 +210,8 @@ def plant_of(
         leap=leap.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
         stop_slips=stop_slips.address if any(gap.slides for gap in model.gaps) else 0,
         strike=strike.address if (tables["restitution"] >= 0).any() else 0,
+        note=note.address,
+        look=look.address,
         dynamics=model.dynamics.address,
         flight=0,
         signals=model.signals.address,

@@ -16,10 +16,13 @@ from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
 from impinge.simulation.event_driven import not_finite
 from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
-from impinge.simulation.plant import TIME, Plant, Workspace, contact_tables, sizes
+from impinge.simulation.judge import judge
+from impinge.simulation.observe import note
+from impinge.simulation.plant import TIME, Plant, Workspace
 from impinge.simulation.proof import no_proof
 from impinge.simulation.stepper import Stepper, step_workspace
 from impinge.simulation.tableau import CLASSICAL
+from impinge.simulation.tables import contact_tables, sizes
 from impinge.simulation.unsolved import why_unsolved
 
 _SHARED = ("step", "scheme", "facets")
@@ -73,6 +76,8 @@ def stepping_plant(
         stop_slips=0,
         leap=0,
         strike=0,
+        note=note.address,
+        look=0,
         dynamics=0,
         flight=0,
         signals=model.signals.address,
@@ -99,7 +104,7 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses)
+    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses, note, judge)
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)

@@ -14,6 +14,7 @@ from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.propagation import propagating_impulses
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.guards import resolution
+from impinge.simulation.observe import note_impact
 from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Workspace, impulses, works
 
 # Slower (m/s) than this nothing bounces.
@@ -101,6 +102,7 @@ def strike(plant: Plant, w: Workspace) -> int:
     status = _impulses(plant, w, W, before, impulse)
     if status != 0:
         return status
+    note_impact(plant, w, W, before, impulse)
     first, work, given = impulses(plant), works(plant), 0.0
     for i in range(m):
         if impulse[i] == 0.0:

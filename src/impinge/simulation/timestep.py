@@ -24,6 +24,8 @@ from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
+from impinge.simulation.observe import note_extremes, note_work
+from impinge.simulation.observe_steps import note_bend, note_step_friction
 from impinge.simulation.plant import (
     FORCE,
     RATE,
@@ -38,7 +40,7 @@ from impinge.simulation.plant import (
     impulses,
     works,
 )
-from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, fill_row, measure, note_extremes
+from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, fill_row, measure
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, jacobian_at, look
 
@@ -203,6 +205,10 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     w.time[TIME] = end
     w.counts[STEPS] += 1
     note_extremes(plant, w, w.rows_start)
+    note_bend(plant, w, h, w.rows_end[RATE] if stepper.scheme == EXPLICIT else k.after, w.rows_end, end)
+    note_work(plant, w, k.free, k.after, k.least, k.impulse, end)
+    if plant.nt > 0:
+        note_step_friction(plant, w, h, k.after, k.least, k.impulse, end)
     return DONE
 
 
@@ -257,6 +263,7 @@ def begin(stepper: Stepper, k: StepWorkspace) -> int:
     _describe(stepper, k)
     for c in range(plant.nc):
         gap, rate = w.rows_start[VALUE, plant.nh + c], w.rows_start[RATE, plant.nh + c]
+        w.extremes.start[c] = gap
         limited = plant.extent[c] >= 0
         if limited and gap < -START_TOLERANCE:
             w.mode[c] = plant.passed[c]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from impinge.errors import ImpingeWarning
 from impinge.studies.study import Claim, Outcome, Parameter, Progress, Study
 
 if TYPE_CHECKING:
@@ -102,8 +104,10 @@ def _track(p: Mapping[str, Any], progress: Progress | None = None, **changes: An
         limit=p["limit"],
     )
 
-    result = simulate(model, until=p["until"], controller=controller, sample=10 * p["period"], progress=progress)
-    # A controller that loses the pose of its robot gives up: the run counts up to there.
+    # A controller that loses the pose of its robot gives up: the run counts up to there, and that is a finding.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*gave up", ImpingeWarning)
+        result = simulate(model, until=p["until"], controller=controller, sample=10 * p["period"], progress=progress)
     lost = None if result.ok else float(result.t[-1])
     if lost is not None:
         DeltaKinematics().inverse(recorder.said[-1][1:])  # raises where it is the reference that is out of reach

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from impinge.contact.laws.complementarity import Complementarity
 from impinge.model import WORKS
 from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
@@ -27,9 +28,12 @@ from impinge.simulation.bodies.stage import (
     RESIDUAL,
     STEPS,
     SWEEPS,
+    TAKEN,
     Stage,
 )
+from impinge.simulation.bodies.verdicts import findings_of
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.simulation.extremes import DRIFT, WORST
 from impinge.simulation.result import Event, Result
 
 FloatArray = NDArray[np.float64]
@@ -60,7 +64,7 @@ class SolverReport:
     repeats: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SceneResult(Result):
     """A result of a scene: signals of its bodies, and all contacts as a table.
 
@@ -148,8 +152,10 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
         steady_complementarity=float(np.abs(gaps * forces).max(initial=0.0)),
     )
     energy = signals["energy_kinetic"] + signals["energy_potential"]
-    work = dict.fromkeys(WORKS, 0.0)
+    # Free bodies have no damping, no constraints and nothing that depends on time; of robots these are not measured.
+    work: dict[str, float | None] = dict.fromkeys(WORKS, None if scene.robots else 0.0)
     work |= {"contacts": float(signals["work_contacts"][-1]), "applied": float(signals["work_applied"][-1])}
+    constrained = int(layout.world.nh.sum()) > 0
     events = _events(contacts, t)
     pairs = dict.fromkeys((event.contact for event in events), _MODES)
     return SceneResult(
@@ -158,18 +164,20 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
         signals=signals,
         units={name: unit for name, unit, _ in named},
         kinds={name: kind for name, _, kind in named},
+        laws={ALL: Complementarity.name},
         modes=pairs,
         closed=dict.fromkeys(pairs, (False, True)),
         events=events,
         steps=cast(FloatArray, np.zeros((0, 2))),
         certificate=Certificate(
-            constraint_drift=0.0,
+            constraint_drift=float(stage.extremes.table[1, WORST + DRIFT]) if constrained else None,
             contacts={ALL: all_contacts},
             energy=energy_balance(float(energy[0]), float(energy[-1]), work),
             steps=int(counts[STEPS]),
             rejected=int(counts[REPEATS]),
-            evaluations=int(counts[STEPS]),
+            evaluations=int(counts[TAKEN]),
             events=len(events),
+            findings=findings_of(layout, stage, constrained),
         ),
         tolerance=0.0,
         ok=not reason,

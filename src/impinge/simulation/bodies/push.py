@@ -18,7 +18,7 @@ from impinge.simulation.bodies.touch import deepest
 
 
 @jit
-def _rate(problem: Any, c: int, r: int, v: Any) -> float:
+def rate_of(problem: Any, c: int, r: int, v: Any) -> float:
     """Return what velocities of the blocks do to a row of a contact."""
     D, total = v.shape[1], 0.0
     for side in range(2):
@@ -33,7 +33,7 @@ def _rate(problem: Any, c: int, r: int, v: Any) -> float:
 def _rebound(s: Any, c: int, h: float) -> float:
     """Return the speed at which a gap must open because it is struck within this step, or zero."""
     problem, gap, own = s.problem, s.now.point[c, GAP], s.problem.bias[c, 0]
-    before, after = _rate(problem, c, 0, s.before) + own, _rate(problem, c, 0, problem.free) + own
+    before, after = rate_of(problem, c, 0, s.before) + own, rate_of(problem, c, 0, problem.free) + own
     approach = -max(before, after)
     if approach <= 0.0 or gap + h * after > 0.0:
         return 0.0
@@ -71,7 +71,7 @@ def work_of(s: Any, before: Any) -> float:
     for c in range(s.used[NOW]):
         for r in range(3):
             if problem.impulse[c, r] != 0.0:
-                mean = 0.5 * (_rate(problem, c, r, before) + _rate(problem, c, r, problem.v))
+                mean = 0.5 * (rate_of(problem, c, r, before) + rate_of(problem, c, r, problem.v))
                 total += problem.impulse[c, r] * mean
     return total
 
@@ -114,7 +114,7 @@ def _moderate(s: Any) -> None:
     slope = 0.0
     for c in range(count):
         for r in range(3):
-            slope += (s.plain[c, r] - problem.impulse[c, r]) * _rate(problem, c, r, problem.v)
+            slope += (s.plain[c, r] - problem.impulse[c, r]) * rate_of(problem, c, r, problem.v)
     curve = full - none - slope
     for _ in range(60):
         middle = 0.5 * (low + high)

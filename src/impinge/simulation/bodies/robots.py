@@ -18,6 +18,7 @@ from impinge.scene.world import LINKED
 from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert
 from impinge.simulation.bodies.stage import GRIPPED, TIME, Stage
+from impinge.simulation.extremes import BEND, DRIFT, WORST, keep
 
 _INDEPENDENT = 1e-9  # smallest pivot of a constraint that counts, against the largest
 
@@ -150,6 +151,17 @@ def _eliminate(H: Any, c: Any, nh: int, nv: int, order: Any) -> int:
 
 
 @jit
+def _note_drift(world: Any, s: Any, r: int, residual: Any, h: float) -> None:
+    """Note how far a robot's constraints are off as a step begins, and the square of how far its joints move in it."""
+    whole, fastest = s.extremes.table[1], 0.0
+    for i in range(residual.size):
+        keep(whole, WORST, DRIFT, abs(residual[i]), s.time[TIME])
+    for i in range(world.nv[r]):
+        fastest = max(fastest, abs(s.v[world.first_v[r] + i]))
+    keep(whole, WORST, BEND, (h * fastest) ** 2, s.time[TIME])
+
+
+@jit
 def robot_velocities(world: Any, s: Any, h: float) -> None:
     """Write w⁻ and the inertia of every robot into its block, and reduce the Jacobians of its links to w."""
     problem, local = s.problem, s.robot_work
@@ -168,6 +180,8 @@ def robot_velocities(world: Any, s: Any, h: float) -> None:
         at_h = nv * nv + nv
         s.tally[GRIPPED] += h * out[at_h + nh * (nv + 3) + 2]
         at_H, at_partial = at_h + nh, at_h + nh + nh * nv
+        if nh > 0:
+            _note_drift(world, s, r, out[at_h : at_h + nh], h)
         for i in range(nh):
             c[i] = -out[at_h + i] / h - out[at_partial + i]
             for j in range(nv):

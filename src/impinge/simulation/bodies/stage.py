@@ -13,6 +13,7 @@ from impinge.geometry.collide import Collisions, collisions
 from impinge.geometry.table import MOST_POINTS, POINT_SIZE
 from impinge.scene.paths import PATH
 from impinge.scene.world import Layout, World
+from impinge.simulation.extremes import KINDS, Extremes, extremes_of
 
 
 class Rules(NamedTuple):
@@ -68,6 +69,7 @@ class Contacts(NamedTuple):
     point: Matrix  # (…, 8): as in `geometry.table`
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
+    expected: Vector  # (…,): gap where the rates of that step bring it
 
 
 class Stage(NamedTuple):
@@ -112,12 +114,14 @@ class Stage(NamedTuple):
     time: Vector  # TIME, ...
     counts: Integers  # STEPS, ...
     tally: Vector  # DEEPEST, ...
+    extremes: Extremes  # of all contacts together, and of all constraints of robots
+    worst: IntegerMatrix  # (KINDS, 2): frames of the contact that each extreme is of
 
 
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
 TIME, ROW_TIME, LENGTH = 0, 1, 2
-STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS = 0, 1, 2, 3, 4, 5, 6, 7
+STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN = 0, 1, 2, 3, 4, 5, 6, 7, 8
 DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
@@ -129,6 +133,7 @@ def contacts_of(capacity: int) -> Contacts:
         point=np.zeros((capacity, POINT_SIZE)),
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
+        expected=np.zeros(capacity),
     )
 
 
@@ -205,6 +210,8 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, rules.step]),
-        counts=np.zeros(8, dtype=np.int64),
+        counts=np.zeros(9, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0]),
+        extremes=extremes_of(1),
+        worst=np.zeros((KINDS, 2), dtype=np.int64),
     )

@@ -20,6 +20,7 @@ from impinge.contact.coulomb.solve import SOLVED
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import SceneLog, add_row
+from impinge.simulation.bodies.observe import note_contacts
 from impinge.simulation.bodies.push import scale_of, work_of
 from impinge.simulation.bodies.smooth import smooth_velocities
 from impinge.simulation.bodies.stage import (
@@ -39,6 +40,7 @@ from impinge.simulation.bodies.stage import (
     SLOTS,
     STEPS,
     SWEEPS,
+    TAKEN,
     TIME,
     WORK,
     Stage,
@@ -81,6 +83,7 @@ def _outran(world: Any, s: Any, h: float) -> bool:
 def _note(s: Any, h: float) -> None:
     """Keep the extremes of the step for the certificate."""
     problem, tally = s.problem, s.tally
+    note_contacts(s, h)
     for c in range(s.used[NOW]):
         gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / h
         if force > 0.0:
@@ -185,6 +188,7 @@ def take_step(world: Any, s: Any, t: float, h: float) -> int:
         ask(s.rules.move_robots, (s, h))
     s.time[LENGTH] = h
     s.counts[STEPS] += 1
+    s.counts[TAKEN] += 1
     s.counts[REST] = 1 if still and same and world.paths == 0 and world.kernels.size == 0 else 0
     return DONE
 

@@ -17,7 +17,9 @@ from impinge.compile import ask, entry, jit
 from impinge.geometry.broad import bounds, near_pairs, place_of
 from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
 from impinge.scene.world import FREE, LINKED
-from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, Stage
+from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, TIME, Stage
+from impinge.simulation.extremes import BEND, WORST
+from impinge.simulation.extremes import keep as keep_extreme
 
 # Beside its own speed, room for what pushes within the step can do: as a share of it, in m, and of the radius.
 _SPARE, _LEAST, _SHARE = 1.5, 1e-6, 0.01
@@ -171,6 +173,8 @@ def remember(s: Any) -> None:
         k = first
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
+                bend = abs(now.point[c, GAP] - last.expected[k])
+                keep_extreme(s.extremes.table[0], WORST, BEND, bend, s.time[TIME])
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
                     for r in range(3):
                         impulse[c, r] = last.impulse[k, r]
@@ -199,6 +203,7 @@ def keep(s: Any) -> None:
             last.impulse[c, r] = s.problem.impulse[c, r]
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
+        last.expected[c] = now.expected[c]
 
 
 @entry

@@ -1,0 +1,102 @@
+"""What a run does where contacts change without end: it steps over them; where steps crowd, that is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from impinge.compile import ask, jit
+from impinge.simulation import contacts
+from impinge.simulation.dynamics import evaluate_and_press
+from impinge.simulation.instant import CHATTER, CROWDED, CYCLE, any_changed, decide_modes, restart, return_modes, swap
+from impinge.simulation.plant import (
+    AGAIN,
+    CROWD,
+    JAMMED,
+    LEAP,
+    LEAPED,
+    LEAPS,
+    LEFT_TIME,
+    MARK,
+    STALLED,
+    TIME,
+    assign,
+)
+from impinge.simulation.record import STEPS as STEP_LOG
+from impinge.simulation.record import add_even_row, add_even_samples, add_events, add_row
+
+# The work of a run is watched over parts of its longest step, each by default a thousandth of the run; more steps than
+# this in one of them are many. A step over contacts that change without end is at most this part of the longest step,
+# and at first this share of that.
+_WINDOWS, _MANY, _PARTS, _SHORTEST = 20.0, 200, 400.0, 1e-2
+
+
+@jit
+def longest_leap(plant: Any) -> float:
+    """Return the length of the longest step over contacts that change without end, s."""
+    return plant.max_step / _PARTS
+
+
+@jit
+def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
+    """Go on by a step in which all contacts are decided together; tell whether that was possible.
+
+    Where contacts still do not agree on their modes behind it, ``w.counts[AGAIN]`` is 1: another such step must follow.
+    """
+    t = w.time[TIME]
+    if w.counts[AGAIN] == 0:
+        add_row(plant, w, log, t, w.y, w.mode)
+    else:
+        add_even_row(plant, w, log, t, w.y)
+    contacts.remember(w)
+    if ask(plant.leap, (plant, w, length)) != 0:
+        return False
+    add_even_row(plant, w, log, t, w.y)
+    add_events(plant, w, log, t)
+    add_even_samples(plant, w, log, t, length)
+    step = log.steps[log.used[STEP_LOG]]
+    step[0], step[1] = t, length
+    log.used[STEP_LOG] += 1
+    w.counts[STALLED] = 0
+    w.counts[LEAPS] += 1
+    w.time[TIME], w.time[LEFT_TIME] = t + length, t
+    assign(w.y, w.trial)
+    contacts.remember(w)
+    for c in range(plant.nc):
+        w.fired[c] = 0
+    w.counts[AGAIN] = 0 if decide_modes(plant, w) else 1
+    if w.counts[AGAIN] != 0:
+        return_modes(plant, w)
+        return True
+    if any_changed(plant, w):
+        swap(w.mode, w.left_mode)
+        add_even_row(plant, w, log, w.time[TIME], w.y)
+        swap(w.mode, w.left_mode)
+        add_row(plant, w, log, w.time[TIME], w.y, w.mode)
+        add_events(plant, w, log, w.time[TIME])
+        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    restart(plant, w, length)
+    return True
+
+
+@jit
+def crowded(plant: Any, w: Any) -> bool:
+    """Count the steps tried in a thousandth of the run; tell whether they are many."""
+    if w.time[TIME] > w.time[MARK] + plant.max_step / _WINDOWS:
+        w.time[MARK], w.counts[CROWD] = w.time[TIME], 0
+    w.counts[CROWD] += 1
+    return w.counts[CROWD] > _MANY
+
+
+@jit
+def steps_over(plant: Any, w: Any, log: Any, status: int, end: float) -> bool:
+    """Step over contacts that change without end, if that is why the run came back; tell whether it could."""
+    t, longest = w.time[TIME], longest_leap(plant)
+    if plant.leap == 0 or not (status in (CHATTER, CROWDED) or (status == CYCLE and w.counts[JAMMED] == 0)):
+        return False
+    if status == CROWDED:
+        w.time[LEAP] = longest
+    else:  # the first one is short; those that follow it closely are longer and longer
+        near = t - w.time[LEAPED] < 100.0 * w.time[LEAP]
+        w.time[LEAP] = min(longest, 4.0 * w.time[LEAP]) if near else _SHORTEST * longest
+    w.time[LEAPED] = t
+    return _leap_over(plant, w, log, min(w.time[LEAP], end - t))

@@ -1,0 +1,83 @@
+"""A model's contacts and their laws as arrays, and its sizes: what a plant is made of."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from impinge.compile import keep_array
+from impinge.contact.law import FUNCTIONS, ContactLaw, check_gains, sticks_compliantly
+from impinge.model import Gap
+from impinge.simulation.system import System
+
+
+def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
+    """Return contacts and laws as arrays; they are kept, for every run of a model with the same laws."""
+    try:
+        return _kept_tables(model.gaps, len(model.constraints), tuple(laws))
+    except TypeError:  # a law that has no hash
+        return _tables(model.gaps, len(model.constraints), tuple(laws))
+
+
+def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
+    for law in laws:
+        check_gains(law)
+    width = max((len(law.gains) for law in laws), default=1)
+    modes = np.array([len(law.modes) for law in laws], dtype=np.int64)
+    counts = [len(gap.slips) for gap in gaps]
+    gap_rows = constraints + len(gaps)
+    rows = gap_rows + sum(counts)
+    limited = {c: k for k, c in enumerate(c for c, gap in enumerate(gaps) if gap.limited)}
+    gains, closed = np.zeros((len(laws), width)), np.zeros((len(laws), modes.max(initial=0) + 2), dtype=np.int64)
+    for i, law in enumerate(laws):
+        gains[i, : len(law.gains)] = law.gains
+        closed[i, : len(law.closed)] = law.closed
+    passed = [n if gap.limited else -1 for gap, n in zip(gaps, modes, strict=True)]
+    sliding = [n + gap.limited if gap.slides else -1 for gap, n in zip(gaps, modes, strict=True)]
+    for c, mode in enumerate(sliding):
+        closed[c, mode] = closed[c, mode] if mode < 0 else 1
+    tables = {
+        **{  # where a law's functions are, 0 if it is not event-driven
+            what: np.array([getattr(getattr(law, what, None), "address", 0) for law in laws], dtype=np.int64)
+            for what in FUNCTIONS
+        },
+        "gains": gains,
+        "closed": closed,
+        "modes": modes,
+        "closing": np.array([law.closed.index(True) for law in laws], dtype=np.int64),
+        "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
+        "propagates": np.array([getattr(law, "order", "") == "propagating" for law in laws], dtype=np.int64),
+        "slips": np.cumsum([0, *counts], dtype=np.int64),
+        "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
+        "passed": np.array(passed, dtype=np.int64),
+        "sliding": np.array(sliding, dtype=np.int64),
+        "bristled": np.array([g.slides and sticks_compliantly(one) for g, one in zip(gaps, laws, strict=True)], int),
+        "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
+    }
+    for table in tables.values():
+        keep_array(table)
+    return tables
+
+
+_kept_tables = functools.lru_cache(maxsize=64)(_tables)
+
+
+def sizes(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
+    """Return the sizes of a model with its laws as the plant names them."""
+    slides = [law for law, gap in zip(laws, model.gaps, strict=True) if gap.slides]
+    return {
+        "nq": len(model.coordinates),
+        "nv": len(model.velocities),
+        "nu": len(model.inputs),
+        "nh": len(model.constraints),
+        "nc": len(model.gaps),
+        "ns": len(model.slips),
+        "ne": len(model.extents),
+        "nt": len(model.slips) if slides else 0,
+        "nb": len(model.slips) if any(sticks_compliantly(law) for law in slides) else 0,
+        "nr": len(model.gaps) if slides else 0,
+        "ny": len(model.outputs),
+    }
