@@ -7,7 +7,18 @@ from typing import Any
 from impinge.compile import ask, jit
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
-from impinge.simulation.instant import CHATTER, CROWDED, CYCLE, any_changed, decide_modes, restart, return_modes, swap
+from impinge.simulation.instant import (
+    CHATTER,
+    CROWDED,
+    CYCLE,
+    TOO_SMALL,
+    any_changed,
+    decide_modes,
+    restart,
+    return_modes,
+    swap,
+)
+from impinge.simulation.leap import slides_slowly
 from impinge.simulation.plant import (
     AGAIN,
     CROWD,
@@ -17,17 +28,19 @@ from impinge.simulation.plant import (
     LEAPS,
     LEFT_TIME,
     MARK,
+    SLOW,
     STALLED,
     TIME,
     assign,
 )
+from impinge.simulation.record import ROWS, add_even_row, add_even_samples, add_events, add_row
 from impinge.simulation.record import STEPS as STEP_LOG
-from impinge.simulation.record import add_even_row, add_even_samples, add_events, add_row
 
-# The work of a run is watched over parts of its longest step, each by default a thousandth of the run; more steps than
-# this in one of them are many. A step over contacts that change without end is at most this part of the longest step,
-# and at first this share of that.
-_WINDOWS, _MANY, _PARTS, _SHORTEST = 20.0, 200, 400.0, 1e-2
+# The work of a run is watched over parts of its longest step, each by default a thousandth of the run. A step over
+# contacts that change without end is at most this part of the longest step, and at first this share of that.
+_WINDOWS, _PARTS, _SHORTEST = 20.0, 400.0, 1e-2
+# So many steps of slow sliding are many.
+_LINGERING = 20
 
 
 @jit
@@ -42,7 +55,7 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
 
     Where contacts still do not agree on their modes behind it, ``w.counts[AGAIN]`` is 1: another such step must follow.
     """
-    t = w.time[TIME]
+    t, rows = w.time[TIME], log.used[ROWS]
     if w.counts[AGAIN] == 0:
         add_row(plant, w, log, t, w.y, w.mode)
     else:
@@ -50,8 +63,11 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
     contacts.remember(w)
     if ask(plant.leap, (plant, w, length)) != 0:
         return False
-    add_even_row(plant, w, log, t, w.y)
-    add_events(plant, w, log, t)
+    if any_changed(plant, w):
+        add_even_row(plant, w, log, t, w.y)
+        add_events(plant, w, log, t)
+    else:
+        log.used[ROWS] = rows
     add_even_samples(plant, w, log, t, length)
     step = log.steps[log.used[STEP_LOG]]
     step[0], step[1] = t, length
@@ -80,18 +96,25 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
 
 @jit
 def crowded(plant: Any, w: Any) -> bool:
-    """Count the steps tried in a thousandth of the run; tell whether they are many."""
+    """Count the steps tried in a part of the run; tell whether they are more than its budget."""
     if w.time[TIME] > w.time[MARK] + plant.max_step / _WINDOWS:
         w.time[MARK], w.counts[CROWD] = w.time[TIME], 0
     w.counts[CROWD] += 1
-    return w.counts[CROWD] > _MANY
+    return w.counts[CROWD] > plant.budget
+
+
+@jit
+def lingers(plant: Any, w: Any) -> bool:
+    """Tell whether feet have been sliding slowly for many steps, as they do while their body settles."""
+    w.counts[SLOW] = w.counts[SLOW] + 1 if plant.leap != 0 and slides_slowly(plant, w) else 0
+    return w.counts[SLOW] > _LINGERING
 
 
 @jit
 def steps_over(plant: Any, w: Any, log: Any, status: int, end: float) -> bool:
     """Step over contacts that change without end, if that is why the run came back; tell whether it could."""
     t, longest = w.time[TIME], longest_leap(plant)
-    if plant.leap == 0 or not (status in (CHATTER, CROWDED) or (status == CYCLE and w.counts[JAMMED] == 0)):
+    if plant.leap == 0 or not (status in (CHATTER, CROWDED, TOO_SMALL) or (status == CYCLE and w.counts[JAMMED] == 0)):
         return False
     if status == CROWDED:
         w.time[LEAP] = longest

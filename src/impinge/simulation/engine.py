@@ -22,7 +22,7 @@ import numpy as np
 
 from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
-from impinge.simulation.chatter import crowded, longest_leap, steps_over
+from impinge.simulation.chatter import crowded, lingers, longest_leap, steps_over
 from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import (
@@ -37,12 +37,10 @@ from impinge.simulation.instant import (
     change_inputs,
     reconsider,
 )
-from impinge.simulation.leap import slides_slowly
 from impinge.simulation.locate import find_event
 from impinge.simulation.observe import note_extremes
 from impinge.simulation.plant import (
     AGAIN,
-    CROWD,
     DOUBT,
     ERROR,
     LEAST_ERROR,
@@ -107,10 +105,9 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
                 return CHATTER
             continue
         if crowded(plant, w):
-            if w.counts[CROWD] > plant.budget:
-                return CROWDED
-            if slides_slowly(plant, w) and steps_over(plant, w, log, CROWDED, end):
-                continue
+            return CROWDED
+        if lingers(plant, w) and steps_over(plant, w, log, CROWDED, end):
+            continue
         due = plant.sample > 0.0 and w.counts[SAMPLES] * plant.sample <= t + resolution(t)
         if due or plant.every_step:
             add_current(plant, w, log)
@@ -123,6 +120,8 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             w.counts[REJECTED] += 1
             w.time[STEP] = h * (max(0.2, 0.9 * error**-0.2) if np.isfinite(error) else 0.1)
             if w.time[STEP] < resolution(t) or plant.fixed_step > 0.0:
+                if np.isfinite(error) and steps_over(plant, w, log, TOO_SMALL, end):
+                    continue
                 return TOO_SMALL if np.isfinite(error) else NOT_FINITE
             continue
         low, high = find_event(plant, w, t, h) if plant.nc > 0 else (NONE, NONE)

@@ -38,8 +38,8 @@ from impinge.simulation.plant import (
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
-# What slides more slowly (m/s) than this may be stepped over where it takes too many steps.
-_SLOWLY = 1e-3
+# What slides more slowly (m/s) than this makes the motion stiff.
+_SLOWLY = 1e-5
 
 
 @jit
@@ -50,13 +50,18 @@ def _gives(plant: Any, w: Any, i: int) -> bool:
 
 @jit
 def slides_slowly(plant: Any, w: Any) -> bool:
-    """Tell whether a contact slides in a plane so slowly that its friction makes the motion stiff."""
+    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff."""
+    slow, closed = False, 0
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
-        if w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and last > first + 1:
-            if friction.length(w.rows_start[RATE, plant.nh + plant.nc :], first, last) < _SLOWLY:
-                return True
-    return False
+        if plant.closed[c, w.mode[c]] == 0 or not sticks_rigidly(plant, c) or last < first + 2:
+            continue
+        if plant.restitution[c] >= 0.0:  # its gap does not settle
+            continue
+        closed += 1
+        rates = w.rows_start[RATE, plant.nh + plant.nc :]
+        slow |= w.mode[c] == plant.sliding[c] and friction.length(rates, first, last) < _SLOWLY
+    return slow and closed > 1
 
 
 @jit

@@ -150,7 +150,7 @@ TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED = 0, 1, 2, 3, 4
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 3, 4, 5, 6, 7
-CROWD, LEAPS, AGAIN = 8, 9, 10
+CROWD, LEAPS, AGAIN, SLOW = 8, 9, 10, 11
 
 
 class Log(NamedTuple):
@@ -230,7 +230,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf]),
-        counts=np.zeros(11, dtype=np.int64),
+        counts=np.zeros(12, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
