@@ -55,12 +55,12 @@ _SHARE, _LEAST = 1e-2, 1e-3
 # An extreme inside a step counts if it is worse than all before by this (m) or this share of the force.
 _TINY, _CLEARLY = 1e-12, 1e-6
 # Intervals of a step in which an extreme of a polynomial is looked for, and how often its place is improved.
-_INTERVALS, _IMPROVED = 8, 30
+_INTERVALS, _IMPROVED = 8, 20
 _GOLDEN = 0.6180339887498949
 # The place of what is noted inside a step: as WORST, but without friction.
 _INSIDE = 1
 # The energies of one step in so many are looked at, for the scale of the balance, and at first more often.
-_SELDOM, _OFTEN = 64, 8
+_SELDOM, _OFTEN = 64, 16
 
 
 @jit
@@ -240,18 +240,20 @@ def _look_at(plant: Any, w: Any, t: float, h: float, theta: float, turning: int)
 @jit
 def _shows(plant: Any, w: Any, h: float, c: int) -> bool:
     """Tell quickly, by four stages of a step, whether a gap may dip as deep as ever inside it, or a force swell."""
-    last, rate, force, row = plant.tableau.c.size - 1, plant.nq + plant.nv + c, impulses(plant) + c, w.extremes.table[c]
-    first, early, late, final = w.K[0], w.K[2], w.K[last - 3], w.K[last]
-    a, b, d = first[rate], early[rate], final[rate]
-    if (a < 0.0 and d > 0.0) or b < min(a, d):
-        worst = row[WORST + (OPEN if w.mode[c] == 0 else DEPTH)]
-        if w.y[rate] + worst + _TINY < h * max(-a, -b):
+    K, mode, last, rate = w.K, w.mode[c], plant.tableau.c.size - 1, plant.nq + plant.nv + c
+    first, final = K[0, rate], K[last, rate]
+    if first < 0.0 < final or K[2, rate] < min(first, final):
+        worst = w.extremes.table[c, WORST + (OPEN if mode == 0 else DEPTH)]
+        if w.y[rate] + worst + _TINY < h * max(-first, -K[2, rate]):
             return True
-    if plant.closed[c, w.mode[c]] == 0:
+    if plant.closed[c, mode] == 0:
         return False
-    low, high = min(first[force], final[force]), max(first[force], final[force])
-    most, least = max(early[force], late[force]), min(early[force], late[force])
-    clear = _CLEARLY * high
+    force = impulses(plant) + c
+    start, one, other, end = K[0, force], K[2, force], K[last - 3, force], K[last, force]
+    if (one - start) * (end - one) >= 0.0 and (other - start) * (end - other) >= 0.0:
+        return False
+    clear, row = _CLEARLY * abs(end), w.extremes.table[c]
+    most, least, high, low = max(one, other), min(one, other), max(start, end), min(start, end)
     return (most > high + clear and 2.0 * most - low > row[WORST + PUSH]) or (
         least < low - clear and high - 2.0 * least > row[WORST + PULL]
     )

@@ -251,7 +251,7 @@ class Result:
     __repr__ = __str__
 
     def complaint(self) -> str:
-        """Return what a run that ended early or broke a promise is to be warned about for, or an empty string."""
+        """Return what is to be said of a run that ended early or broke a promise; of others, nothing."""
         broken = "; ".join(map(str, self.certificate.broken))
         parts = [] if self.ok else [f"stopped early: {self.reason}"]
         parts += [f"broke {len(self.certificate.broken)} of its promises: {broken}"] if broken else []

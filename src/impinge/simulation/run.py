@@ -154,9 +154,8 @@ def simulate(
 
 def warned(result: Result) -> Result:
     """Return a result, with a warning if it is not what was asked for; the warning is the caller's of `simulate`."""
-    complaint = result.complaint()
-    if complaint:
-        warnings.warn(complaint, ImpingeWarning, stacklevel=3)
+    if not (result.ok and result.certificate.ok):
+        warnings.warn(result.complaint(), ImpingeWarning, stacklevel=3)
     return result
 
 
