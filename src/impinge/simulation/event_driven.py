@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impinge.compile import Struct
-from impinge.simulation import dynamics, engine, instant, judge, observe, record
+from impinge.simulation import dynamics, engine, inside, instant, judge, observe, record
 from impinge.simulation.plant import JAMMED, TIME, Workspace
 from impinge.simulation.system import System
 
@@ -18,7 +18,7 @@ class EventDriven:
         dynamics.right_hand_side,
         dynamics.find_press,
         observe.note,
-        observe.look,
+        inside.look,
         judge.judge,
     )
 

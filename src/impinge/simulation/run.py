@@ -20,9 +20,10 @@ from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.event_driven import EventDriven
+from impinge.simulation.inside import look
 from impinge.simulation.instant import DONE
 from impinge.simulation.method import Adaptive, FixedStep, Method
-from impinge.simulation.observe import look, note
+from impinge.simulation.observe import note
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
     TIME,

@@ -24,7 +24,8 @@ from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
-from impinge.simulation.observe import note_bend, note_extremes, note_step_friction, note_work
+from impinge.simulation.observe import note_extremes
+from impinge.simulation.observe_impulses import note_bend, note_step_friction, note_work
 from impinge.simulation.plant import (
     FORCE,
     RATE,
