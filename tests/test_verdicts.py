@@ -174,6 +174,21 @@ def test_a_paddle_that_strikes_gives_energy_but_creates_none():
     assert named(result)["work of impacts"].ok
 
 
+@pytest.mark.parametrize("law", [Baumgarte(), Impact(), Complementarity(step=1e-4)], ids=lambda law: law.name)
+def test_the_work_of_friction_is_that_seen_from_the_belt(law):
+    """A block of 2 kg at rest is put on a belt that runs at 1.5 m/s: rubbing takes m v²/2, and gives the block as much."""
+    b = ModelBuilder("belt")
+    (x, vx), (z, vz) = b.coordinate("x"), b.coordinate("z")
+    b.kinetic(2.0 * (vx**2 + vz**2) / 2)
+    b.potential(2.0 * G * z)
+    b.gap("belt", z, slip=x - 1.5 * b.time, friction=0.5)
+    result = simulate(b.build(), law, until=0.6)
+    assert result["x_dot"][-1] == pytest.approx(1.5, abs=1e-9)
+    assert result["work_friction_belt"][-1] == pytest.approx(-2.0 * 1.5**2 / 2, rel=2e-3)
+    assert result["work_contacts"][-1] == pytest.approx(2.0 * 1.5**2 / 2, rel=2e-3)
+    assert result.certificate.ok
+
+
 # Units
 
 

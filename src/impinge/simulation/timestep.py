@@ -144,7 +144,8 @@ def _account(stepper: Any, k: Any, h: float) -> None:
         else:
             w.y[work_of + 4] += work
         if plant.nr > 0 and i >= nh + nc:
-            w.y[work_of - plant.nr + plant.normal[i] - nh] += work
+            rubbed = k.impulse[i] * 0.5 * (k.free[i] + k.after[i])  # seen from the other surface
+            w.y[work_of - plant.nr + plant.normal[i] - nh] += rubbed
         w.rows_start[FORCE, i] = k.impulse[i] / h
         if nh <= i < nh + nc + plant.nt:
             w.y[first + i - nh] += k.impulse[i]
