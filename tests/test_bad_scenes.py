@@ -38,6 +38,9 @@ from impinge import (
 from impinge.compile import Vector, entry
 from test_bad_input import INF, NAN, refused
 
+# Runs that end early are what most of these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore:the run of .* stopped early:impinge.errors.ImpingeWarning")
+
 LAWS = {
     "steps": Complementarity(),
     "impact": Impact(),

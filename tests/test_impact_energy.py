@@ -18,6 +18,9 @@ from impinge.geometry import Sphere
 from impinge.scene import Scene
 from impinge.simulation.unsolved import why_unsolved
 
+# Runs that end early are what most of these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore:the run of .* stopped early:impinge.errors.ImpingeWarning")
+
 FEW, MANY = 400, 10_000
 
 

@@ -66,9 +66,9 @@ class Fault:
 
 FAULTS = {
     "restitution without the energy bound": Fault(
-        "simulation/impulses.py",
-        "status = _restrain(stepper, k, count, size)",
-        "status = 0",
+        "contact/restitution.py",
+        "    if status == SOLVED:\n        known = False",
+        "    if status == SOLVED:\n        return SOLVED\n        known = False",
         KANE,
         "work of impacts",
     ),

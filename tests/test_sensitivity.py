@@ -397,6 +397,7 @@ def test_an_event_that_no_guard_announces_has_no_derivative():
         sensitivity(robots.ball(), Sleepy(a0=100, a1=20, a2=1e6), until=1.0)
 
 
+@pytest.mark.filterwarnings("ignore:the run of .* stopped early:impinge.errors.ImpingeWarning")
 def test_unknown_names_and_runs_that_fail_are_refused():
     with pytest.raises(InputError, match=r"sensitivity of model 'ball': .*, got 'hight'\. "):
         sensitivity(robots.ball(), LAW, until=1.0, by=["hight"])

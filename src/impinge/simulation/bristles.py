@@ -32,10 +32,11 @@ def bristle_forces(plant: Any, w: Any, c: int, own: int, slides: bool, normal: f
             arguments = (own, TANGENT, w.bent[s], w.rows[RATE, m + s], plant.gains[c], w.value[m + s :])
             ask(plant.prescribe[c], arguments)
         w.rows[PRESS, m + s] = w.value[m + s]
-    size, limit = friction.length(w.value[m:], first, last), plant.mu[c] * max(normal, 0.0)
-    if size > 0.0 and (slides or size > limit):
+    if slides:
+        size = friction.length(w.value[m:], first, last)
+        share = plant.mu[c] * max(normal, 0.0) / size if size > 0.0 else 0.0
         for s in range(first, last):
-            w.value[m + s] *= limit / size
+            w.value[m + s] *= share
 
 
 @jit

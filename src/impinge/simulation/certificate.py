@@ -133,7 +133,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and dicts, as JSON knows them."""
-        names = ("constraint_drift", "steps", "rejected", "evaluations", "events", "ok")
+        names = ("constraint_drift", "steps", "rejected", "evaluations", "events", "proved", "unproved", "leaps", "ok")
         return dict(
             plain(
                 {

@@ -1,8 +1,4 @@
-"""What a run observes of itself: the extremes of every accepted step, inside it too, and of every impact.
-
-Inside a step the dense output is a polynomial of gaps and forces. It is looked at only where the stages of the step
-say that an extreme may lie there which is worse than all before; the rows are then evaluated truly at that instant.
-"""
+"""What a run observes of itself: of every accepted step the worst of each promise."""
 
 from __future__ import annotations
 
@@ -12,10 +8,8 @@ from impinge.compile import Matrix, Vector, ask, call, entry, jit
 from impinge.contact import friction
 from impinge.simulation.bristles import stored
 from impinge.simulation.contacts import sticks_rigidly
-from impinge.simulation.dynamics import evaluate
 from impinge.simulation.extremes import (
     APPROACH,
-    CREATED,
     CREEP,
     DEPTH,
     DRIFT,
@@ -29,12 +23,10 @@ from impinge.simulation.extremes import (
     ROWS,
     ROWS_WHEN,
     RUB,
-    STRUCK,
     WORST,
     keep,
 )
 from impinge.simulation.plant import (
-    EVALUATIONS,
     FORCE,
     RATE,
     STEPS,
@@ -42,24 +34,17 @@ from impinge.simulation.plant import (
     VALUE,
     Plant,
     Workspace,
-    impulses,
     works,
 )
-from impinge.simulation.step import dense_polynomial, dense_state
 
 # Slower than this (m/s) a slip has no direction that friction could be said to drive.
 MOVES = 1e-6
 # Coulomb's limit is missed relative to itself, but at least to this share of the largest limit and to this force (N).
-_SHARE, _LEAST = 1e-2, 1e-3
-# An extreme inside a step counts if it is worse than all before by this (m) or this share of the force.
-_TINY, _CLEARLY = 1e-12, 1e-6
-# Intervals of a step in which an extreme of a polynomial is looked for, and how often its place is improved.
-_INTERVALS, _IMPROVED = 8, 30
-_GOLDEN = 0.6180339887498949
+SHARE, _LEAST = 1e-2, 1e-3
 # The place of what is noted inside a step: as WORST, but without friction.
-_INSIDE = 1
+INSIDE = 1
 # The energies of one step in so many are looked at, for the scale of the balance, and at first more often.
-_SELDOM, _OFTEN = 64, 8
+_SELDOM, _OFTEN = 64, 16
 
 
 @jit
@@ -68,7 +53,7 @@ def _note_friction(plant: Any, rows: Any, mode: int, c: int, t: float, row: Any,
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     size = friction.length(rows[FORCE, m:], first, last)
     limit = plant.mu[c] * max(rows[FORCE, i], 0.0)
-    floor = _SHARE * plant.mu[c] * max(row[WORST + PUSH], 0.0) + _LEAST
+    floor = SHARE * plant.mu[c] * max(row[WORST + PUSH], 0.0) + _LEAST
     keep(row, of, EXCESS, (size - limit) / (limit + floor), t)
     if plant.evaluate == 0 or not sticks_rigidly(plant, c):
         return
@@ -95,7 +80,7 @@ def _note_energies(plant: Any, w: Any, t: float, y: Any) -> None:
 
 
 @jit
-def _note(plant: Any, w: Any, t: float, y: Any, rows: Any, of: int, turning: int) -> None:
+def note_now(plant: Any, w: Any, t: float, y: Any, rows: Any, of: int, turning: int) -> None:
     """Do the work of `note`."""
     e = w.extremes
     if of == ROWS:
@@ -152,7 +137,7 @@ def note(plant: Plant, w: Workspace, t: float, y: Vector, rows: Matrix, of: int,
             noted, apart from the steps: what a run says of itself must not depend on what is recorded.
         turning: the contact whose gap turns about there, or −1.
     """
-    _note(plant, w, t, y, rows, of, turning)
+    note_now(plant, w, t, y, rows, of, turning)
     return 0
 
 
@@ -173,159 +158,3 @@ def note_row(plant: Any, w: Any, t: float, y: Any) -> None:
     """Note a state that is recorded, as it was just evaluated, if there is friction."""
     if plant.nt > 0:
         ask(plant.note, (plant, w, t, y, w.rows, ROWS, -1))
-
-
-@jit
-def _at(p: Any, first: float, h: float, slope: bool, theta: float) -> float:
-    """Return the value of a quantity that starts at ``first`` and changes by h p(θ), or its slope, at θ."""
-    total = 0.0
-    for k in range(p.size - 1, -1, -1):
-        total = total * theta + (k + 1) * p[k] if slope else (total + p[k]) * theta
-    return total if slope else first + h * total
-
-
-@jit
-def _lowest(p: Any, first: float, h: float, slope: bool, sign: float, end: float) -> float:
-    """Return the θ in [0, end] at which sign times a polynomial, or its slope, is lowest."""
-    width, best, lowest = end / _INTERVALS, 0, sign * _at(p, first, h, slope, 0.0)
-    for k in range(1, _INTERVALS + 1):
-        value = sign * _at(p, first, h, slope, k * width)
-        if value < lowest:
-            best, lowest = k, value
-    a, b = max(best - 1, 0) * width, min(best + 1, _INTERVALS) * width
-    for _ in range(_IMPROVED):
-        x, y = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-        if sign * _at(p, first, h, slope, x) < sign * _at(p, first, h, slope, y):
-            b = y
-        else:
-            a = x
-    return 0.5 * (a + b)
-
-
-@jit
-def _dips(plant: Any, w: Any, h: float, c: int) -> bool:
-    """Tell whether a gap, by its rates at the stages of the step, falls and rises again, and deeper than ever."""
-    place, kind = plant.nq + plant.nv + c, OPEN if w.mode[c] == 0 else DEPTH
-    spare = w.y[place] + w.extremes.table[c, WORST + kind] + _TINY
-    fell, turned, lowest = False, False, 0.0
-    for s in range(plant.tableau.c.size):
-        rate = w.K[s, place]
-        turned |= fell and rate > 0.0
-        fell |= rate < 0.0
-        lowest = min(lowest, rate)
-    return turned and -h * lowest > spare
-
-
-@jit
-def _swells(plant: Any, w: Any, c: int, sign: float) -> bool:
-    """Tell whether sign times a force, by two stages inside the step, is larger there than at both ends, and ever."""
-    place, last = impulses(plant) + c, plant.tableau.c.size - 1
-    start, end = sign * w.K[0, place], sign * w.K[last, place]
-    most = max(sign * w.K[2, place], sign * w.K[last - 3, place])
-    worst, clear = w.extremes.table[c, WORST + (PUSH if sign > 0.0 else PULL)], _CLEARLY * abs(most)
-    return most > max(start, end) + clear and most + (most - min(start, end)) > worst + clear
-
-
-@jit
-def _look_at(plant: Any, w: Any, t: float, h: float, theta: float, turning: int) -> None:
-    """Note the state at θ of the step just computed; this is no part of the motion, and is not counted as such."""
-    count = w.counts[EVALUATIONS]
-    dense_state(plant, w, h, theta, w.scratch[0])
-    evaluate(plant, w, t + theta * h, w.scratch[0], w.scratch[1])
-    w.counts[EVALUATIONS] = count
-    ask(plant.note, (plant, w, t + theta * h, w.scratch[0], w.rows, _INSIDE, turning))
-
-
-@jit
-def _shows(plant: Any, w: Any, h: float, c: int) -> bool:
-    """Tell quickly, by four stages of a step, whether a gap may dip as deep as ever inside it, or a force swell."""
-    last, rate, force, row = plant.tableau.c.size - 1, plant.nq + plant.nv + c, impulses(plant) + c, w.extremes.table[c]
-    first, early, late, final = w.K[0], w.K[2], w.K[last - 3], w.K[last]
-    a, b, d = first[rate], early[rate], final[rate]
-    if (a < 0.0 and d > 0.0) or b < min(a, d):
-        worst = row[WORST + (OPEN if w.mode[c] == 0 else DEPTH)]
-        if w.y[rate] + worst + _TINY < h * max(-a, -b):
-            return True
-    if plant.closed[c, w.mode[c]] == 0:
-        return False
-    low, high = min(first[force], final[force]), max(first[force], final[force])
-    most, least = max(early[force], late[force]), min(early[force], late[force])
-    clear = _CLEARLY * high
-    return (most > high + clear and 2.0 * most - low > row[WORST + PUSH]) or (
-        least < low - clear and high - 2.0 * least > row[WORST + PULL]
-    )
-
-
-@jit
-def _look(plant: Any, w: Any, t: float, h: float, end: float, c: int) -> None:
-    """Note the extremes that the gap and the force of a contact have inside the step just computed."""
-    if _dips(plant, w, h, c):
-        place = plant.nq + plant.nv + c
-        dense_polynomial(plant, w, place, w.poly[0])
-        _look_at(plant, w, t, h, _lowest(w.poly[0], w.y[place], h, False, 1.0, end), c)
-    if plant.closed[c, w.mode[c]] != 0:
-        for sign in (1.0, -1.0):
-            if _swells(plant, w, c, sign):
-                dense_polynomial(plant, w, impulses(plant) + c, w.poly[1])
-                _look_at(plant, w, t, h, _lowest(w.poly[1], 0.0, h, True, -sign, end), -1)
-
-
-@entry
-def look(plant: Plant, w: Workspace, t: float, h: float, end: float) -> int:
-    """Note the extremes that gaps and forces have inside the step just computed, up to θ = end, and at its end.
-
-    If the step ends with an event, or if there is friction, its end is noted when it is settled.
-    """
-    for c in range(plant.nc):
-        if (plant.ne == 0 or w.mode[c] != plant.passed[c]) and _shows(plant, w, h, c):
-            _look(plant, w, t, h, min(end, 1.0), c)
-    if end > 1.0 and plant.nt == 0:
-        _note(plant, w, t + h, w.trial, w.rows_end, WORST, -1)
-    return 0
-
-
-@jit
-def note_work(plant: Any, w: Any, before: Any, after: Any, least: Any, impulse: Any, t: float) -> None:
-    """Note what impulses of gaps and slips have created: more than none of the energy that the surfaces see.
-
-    Their work is p times the mean of the rates before and after, which are relative to surfaces that move. Where a time
-    stepper asks a gap for a rate above zero, ``least``, to take back its depth, that is not counted.
-    """
-    nh, nc, work, moved, most, who = plant.nh, plant.nc, 0.0, 0.0, 0.0, 0
-    for i in range(nh, nh + nc + plant.ns):
-        p = impulse[i]
-        if p != 0.0:
-            work += p * 0.5 * (before[i] + after[i])
-            moved += abs(p) * (abs(before[i]) + abs(after[i]))
-            if i < nh + nc:
-                if i < least.size:
-                    work -= p * max(least[i], 0.0)
-                if p > most:
-                    most, who = p, i - nh
-    if moved > 0.0:
-        keep(w.extremes.table[who], WORST, CREATED, work / moved, t)
-
-
-@jit
-def note_impact(plant: Any, w: Any, W: Any, before: Any, impulse: Any) -> None:
-    """Note an impact: its impulses, Coulomb's limit for them, and the work that they do.
-
-    ``W`` is A M⁻¹ Aᵀ over all rows, flat; ``before`` are the rates of all rows before the impact.
-    """
-    e, t, m = w.extremes, w.time[TIME], before.size
-    gaps, after = plant.nh + plant.nc, w.value
-    for i in range(plant.nh, m):
-        after[i] = before[i]
-        for j in range(m):
-            after[i] += W[i * m + j] * impulse[j]
-    for c in range(plant.nc):
-        p = impulse[plant.nh + c]
-        e.impulse[c] = p
-        if p <= 0.0:
-            continue
-        e.impacts[c] += 1
-        keep(e.table[c], WORST, STRUCK, p, t)
-        if plant.sliding[c] >= 0:
-            size, limit = friction.length(impulse[gaps:], plant.slips[c], plant.slips[c + 1]), plant.mu[c] * p
-            keep(e.table[c], WORST, EXCESS, (size - limit) / max(limit, _SHARE * p), t)
-    note_work(plant, w, before, after, e.impulse[:0], impulse, t)

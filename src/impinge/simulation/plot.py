@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def mode_axis(axis: Any, result: Result, contact: str, label: str | None = None) -> None:
     """Draw a contact's mode as steps with the modes' names on the axis."""
-    axis.step(result.t, result[f"mode_{contact}"], where="post", label=label or contact)
+    axis.step(result.t, result.mode_index(contact), where="post", label=label or contact)
     names = result.modes[contact]
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(-0.3, len(names) - 0.7)

@@ -111,7 +111,12 @@ class Result:
 
     def mode(self, contact: str, row: int = -1) -> str:
         """Return the name of a contact's mode in a row, the last one by default."""
-        return self._modes(contact)[int(self[f"mode_{contact}"][row])]
+        return self._modes(contact)[int(self.mode_index(contact)[row])]
+
+    def mode_index(self, contact: str) -> FloatArray:
+        """Return, for every row, the index of a contact's mode among ``modes``."""
+        self._modes(contact)
+        return self[f"mode_{contact}"]
 
     def times(self, contact: str, before: str | None = None, after: str | None = None) -> list[float]:
         """Return the times of a contact's events, optionally only those from or to a mode."""
@@ -142,8 +147,8 @@ class Result:
 
     def is_closed(self, contact: str) -> NDArray[np.bool_]:
         """Return, for every row, whether a contact is closed."""
-        self._modes(contact)
-        return np.array(self.closed[contact])[self[f"mode_{contact}"].astype(int)]
+        modes = self.mode_index(contact).astype(int)
+        return np.array(self.closed[contact])[modes]
 
     def _modes(self, contact: str) -> tuple[str, ...]:
         if contact not in self.modes:
@@ -251,7 +256,7 @@ class Result:
     __repr__ = __str__
 
     def complaint(self) -> str:
-        """Return what a run that ended early or broke a promise is to be warned about for, or an empty string."""
+        """Return what is to be said of a run that ended early or broke a promise; of others, nothing."""
         broken = "; ".join(map(str, self.certificate.broken))
         parts = [] if self.ok else [f"stopped early: {self.reason}"]
         parts += [f"broke {len(self.certificate.broken)} of its promises: {broken}"] if broken else []

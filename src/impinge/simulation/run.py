@@ -20,10 +20,11 @@ from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.event_driven import EventDriven
+from impinge.simulation.inside import look
 from impinge.simulation.instant import DONE
 from impinge.simulation.leap import leap
 from impinge.simulation.method import Adaptive, FixedStep, Method
-from impinge.simulation.observe import look, note
+from impinge.simulation.observe import note
 from impinge.simulation.plant import (
     EVENT_COLUMNS,
     TIME,
@@ -162,9 +163,8 @@ def simulate(
 
 def warned(result: Result) -> Result:
     """Return a result, with a warning if it is not what was asked for; the warning is the caller's of `simulate`."""
-    complaint = result.complaint()
-    if complaint:
-        warnings.warn(complaint, ImpingeWarning, stacklevel=3)
+    if not (result.ok and result.certificate.ok):
+        warnings.warn(result.complaint(), ImpingeWarning, stacklevel=3)
     return result
 
 

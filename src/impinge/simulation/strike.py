@@ -14,7 +14,7 @@ from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.propagation import propagating_impulses
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.guards import resolution
-from impinge.simulation.observe import note_impact
+from impinge.simulation.observe_impulses import note_impact
 from impinge.simulation.plant import RATE, TAIL, TIME, VALUE, WHOLE, Plant, Workspace, impulses, works
 
 # Slower (m/s) than this nothing bounces.

@@ -24,8 +24,8 @@ from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.guards import resolution
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
-from impinge.simulation.observe import note_extremes, note_work
-from impinge.simulation.observe_steps import note_bend, note_step_friction
+from impinge.simulation.observe import note_extremes
+from impinge.simulation.observe_impulses import note_bend, note_step_friction, note_work
 from impinge.simulation.plant import (
     FORCE,
     RATE,
@@ -144,7 +144,8 @@ def _account(stepper: Any, k: Any, h: float) -> None:
         else:
             w.y[work_of + 4] += work
         if plant.nr > 0 and i >= nh + nc:
-            w.y[work_of - plant.nr + plant.normal[i] - nh] += work
+            rubbed = k.impulse[i] * 0.5 * (k.free[i] + k.after[i])  # seen from the other surface
+            w.y[work_of - plant.nr + plant.normal[i] - nh] += rubbed
         w.rows_start[FORCE, i] = k.impulse[i] / h
         if nh <= i < nh + nc + plant.nt:
             w.y[first + i - nh] += k.impulse[i]

@@ -14,7 +14,7 @@ from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
 from impinge.scene.world import Layout
 from impinge.simulation.bodies.contacts import ContactTable
-from impinge.simulation.bodies.log import CONTACTS, ROWS, SceneLog
+from impinge.simulation.bodies.log import CONTACTS, EVENTS, ROWS, SceneLog
 from impinge.simulation.bodies.stage import (
     CORRECTIONS,
     CREATED,
@@ -40,6 +40,7 @@ FloatArray = NDArray[np.float64]
 
 ALL = "all"  # what the certificate calls the contacts of a scene, taken together
 _MODES = ("Free", "Contact")
+_INSTANT = 1e-12  # s: a row that is earlier than an event by less is at its time
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,21 @@ class SceneResult(Result):
     For a body ``b``: position of its axes ``b_x``, ``b_y``, ``b_z``, quaternion ``b_qw`` … ``b_qz``, velocity of its
     center of mass ``b_x_dot`` …, angular velocity about its own axes ``b_wx`` …; for a grip on it ``grip_b_fx`` …
     ``grip_b_mz``, the wrench on the body along the holder's axes. Robots have their own signals.
-    Events are those of pairs of parts, as the recorded rows show them.
+    Events are those of pairs of parts, in every step: one is named after its two parts, and its time is the end of the
+    step in which they begin or cease to push each other.
     """
 
     contacts: ContactTable
     solver: SolverReport
+
+    def mode_index(self, contact: str) -> FloatArray:
+        """Return, for every row, whether a pair of parts pushes each other there: 1 for Contact, 0 for Free."""
+        self._modes(contact)
+        table, closed = self.contacts, np.zeros(self.t.size)
+        for one, other in table.pairs():
+            if f"{one}_{other}" == contact:
+                closed[table.between(one, other).row] = 1.0
+        return closed
 
 
 def _signals(scene: Scene, layout: Layout) -> list[tuple[str, str, str]]:
@@ -109,26 +120,27 @@ def _table(layout: Layout, log: SceneLog, t: FloatArray) -> ContactTable:
     )
 
 
-def _events(contacts: ContactTable, t: FloatArray) -> tuple[Event, ...]:
-    """Return when pairs of parts begin and cease to push each other, from row to row."""
-    n = len(contacts.parts)
-    keys = contacts.first * n + contacts.second
-    by_row = np.searchsorted(contacts.row, np.arange(t.size + 1))
-    events, before = [], set[int]()
-    normal = contacts.normal_force
-    impulse: dict[int, float] = {}
-    for row in range(t.size):
-        inside = slice(by_row[row], by_row[row + 1])
-        now = set(keys[inside].tolist())
-        length = float(t[row] - t[row - 1]) if row else 0.0
-        for key, force in zip(keys[inside].tolist(), normal[inside].tolist(), strict=True):
-            impulse[key] = impulse.get(key, 0.0) + force * length
-        for key in sorted(now ^ before):
-            name = f"{contacts.parts[key // n]}_{contacts.parts[key % n]}"
-            modes = _MODES if key in now else _MODES[::-1]
-            given = impulse.pop(key, 0.0) if key in before else 0.0
-            events.append(Event(float(t[row]), name, *modes, given, max(row - 1, 0)))
-        before = now
+def _events(layout: Layout, log: SceneLog, t: FloatArray) -> tuple[Event, ...]:
+    """Return when pairs of parts begin and cease to push each other, from pairs of their shapes.
+
+    At one instant those of a pair of parts that begin come first: another shape of a part may take over.
+    """
+    found = sorted(log.events[: log.used[EVENTS]].tolist(), key=lambda event: (event[0], -event[3]))
+    rows = (np.searchsorted(t, [event[0] - _INSTANT for event in found]) - 1).clip(0).tolist()
+    events, closed, given = [], dict[tuple[float, float], int](), dict[tuple[float, float], float]()
+    for (time, one, other, closes, impulse), row in zip(found, rows, strict=True):
+        pair = one, other
+        before = closed.get(pair, 0)
+        closed[pair] = before + (1 if closes else -1)
+        given[pair] = given.get(pair, 0.0) + impulse
+        if closes and before == 0:
+            modes, delivered = _MODES, 0.0
+        elif not closes and before == 1:
+            modes, delivered = _MODES[::-1], given.pop(pair)
+        else:
+            continue
+        name = f"{layout.frames[int(one)]}_{layout.frames[int(other)]}"
+        events.append(Event(time, name, *modes, delivered, row))
     return tuple(events)
 
 
@@ -156,7 +168,7 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
     work: dict[str, float | None] = dict.fromkeys(WORKS, None if scene.robots else 0.0)
     work |= {"contacts": float(signals["work_contacts"][-1]), "applied": float(signals["work_applied"][-1])}
     constrained = int(layout.world.nh.sum()) > 0
-    events = _events(contacts, t)
+    events = _events(layout, log, t)
     pairs = dict.fromkeys((event.contact for event in events), _MODES)
     return SceneResult(
         model=scene.name,

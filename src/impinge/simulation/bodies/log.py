@@ -1,4 +1,4 @@
-"""Writing down what happened: rows of the state, and a row for each contact that pushes."""
+"""Writing down what happened: rows of the state, a row for each contact that pushes, events of pairs of shapes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 
 from impinge.compile import Integers, Matrix, ask, jit
 from impinge.geometry.table import GAP, NORMAL, PLACE
-from impinge.simulation.bodies.stage import DEEPEST, GRIPPED, LAST, LENGTH, LIFTED, ROW_TIME, WORK
+from impinge.simulation.bodies.stage import DEEPEST, GRIPPED, LAST, LENGTH, LIFTED, NOW, ROW_TIME, WORK
 
 # Numbers of a row beside time, state and inputs: kinetic and potential energy, work of contacts and grips, energy
 # lifted by corrections, deepest penetration so far. Then six for each grip.
 EXTRAS = 6
 # Columns of a contact: row, the two shapes, gap, normal, place, force along the normal, force on the first (world).
 CONTACT = 13
-ROWS, CONTACTS = 0, 1
+# Columns of an event: time, the frames of the two shapes, whether they begin to push, impulse since they began.
+EVENT = 5
+ROWS, CONTACTS, EVENTS = 0, 1, 2
 
 
 class SceneLog(NamedTuple):
@@ -21,6 +23,7 @@ class SceneLog(NamedTuple):
 
     rows: Matrix
     contacts: Matrix
+    events: Matrix
     used: Integers
 
 
@@ -51,6 +54,48 @@ def _add_contact(s: Any, log: Any, c: int) -> None:
         for r in range(3):
             row[10 + i] += last.axes[c, r, i] * last.impulse[c, r] / s.time[LENGTH]
     log.used[CONTACTS] += 1
+
+
+@jit
+def _add_event(s: Any, log: Any, t: float, frames: Any, closes: bool, impulse: float) -> None:
+    row = log.events[log.used[EVENTS]]
+    row[0], row[1], row[2], row[3], row[4] = t, frames[0], frames[1], closes, impulse
+    log.used[EVENTS] += 1
+
+
+@jit
+def _before(a: Any, b: Any) -> bool:
+    """Tell whether a pair of shapes comes before another in the order of contacts."""
+    return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1])
+
+
+@jit
+def add_events(s: Any, log: Any, t: float) -> None:
+    """Record which pairs of shapes begin or cease to push in the step that ends at t; both lists are in order.
+
+    What comes to rest for good never ceases to push: steps that are not computed again need not be counted.
+    """
+    now, last = s.now, s.last
+    n, m, i, j = s.used[NOW], s.used[LAST], 0, 0
+    while i < n or j < m:
+        ours = j == m or (i < n and not _before(last.shapes[j], now.shapes[i]))
+        theirs = i == n or (j < m and not _before(now.shapes[i], last.shapes[j]))
+        first, other, given, total = i, j, 0.0, 0.0
+        if theirs:
+            while j < m and last.shapes[j, 0] == last.shapes[other, 0] and last.shapes[j, 1] == last.shapes[other, 1]:
+                given += last.given[j]
+                j += 1
+        if ours:
+            while i < n and now.shapes[i, 0] == now.shapes[first, 0] and now.shapes[i, 1] == now.shapes[first, 1]:
+                now.given[i] = 0.0
+                total += max(s.problem.impulse[i, 0], 0.0)
+                i += 1
+            if total > 0.0:
+                now.given[first] = given + total
+                if given == 0.0:
+                    _add_event(s, log, t, now.frames[first], True, 0.0)
+        if given > 0.0 and total == 0.0:
+            _add_event(s, log, t, last.frames[other], False, given)
 
 
 @jit

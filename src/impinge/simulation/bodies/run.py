@@ -23,7 +23,7 @@ from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.bodies.assemble import SceneResult, assemble
 from impinge.simulation.bodies.frames import LOOSE
 from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
-from impinge.simulation.bodies.log import CONTACT, CONTACTS, EXTRAS, ROWS, SceneLog
+from impinge.simulation.bodies.log import CONTACT, CONTACTS, EVENT, EVENTS, EXTRAS, ROWS, SceneLog
 from impinge.simulation.bodies.push import push
 from impinge.simulation.bodies.robots import move_robots, place_robots, robot_energies
 from impinge.simulation.bodies.stage import (
@@ -63,7 +63,8 @@ class SceneRun(Run):
         self.u, self.command = self.stage.u, self.stage.command
         self.u[:] = u
         width = 1 + layout.q.size + layout.v.size + u.size + EXTRAS + 6 * len(scene.grips)
-        self.log = SceneLog(np.zeros((1024, width)), np.zeros((4096, CONTACT)), np.zeros(2, dtype=np.int64))
+        tables = np.zeros((1024, width)), np.zeros((4096, CONTACT)), np.zeros((1024, EVENT))
+        self.log = SceneLog(*tables, np.zeros(3, dtype=np.int64))
         self._pack()
 
     def _pack(self) -> None:
@@ -164,7 +165,8 @@ class SceneRun(Run):
         full = max(self.log.rows.nbytes, self.log.contacts.nbytes)
         used, changes = self.log.used, {}
         room = int(self.stage.used[1]) + 1
-        for k, name in ((ROWS, "rows"), (CONTACTS, "contacts")):
+        room = max(room, 2 * len(self.stage.now.point))
+        for k, name in ((ROWS, "rows"), (CONTACTS, "contacts"), (EVENTS, "events")):
             table = getattr(self.log, name)
             if used[k] + room > len(table):
                 changes[name] = np.concatenate([table, np.zeros((max(len(table), room), table.shape[1]))])

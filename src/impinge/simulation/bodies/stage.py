@@ -70,6 +70,7 @@ class Contacts(NamedTuple):
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
     expected: Vector  # (…,): gap where the rates of that step bring it
+    given: Vector  # (…,): impulse of its pair of shapes since they began to push, at the first contact of the pair
 
 
 class Stage(NamedTuple):
@@ -134,6 +135,7 @@ def contacts_of(capacity: int) -> Contacts:
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
         expected=np.zeros(capacity),
+        given=np.zeros(capacity),
     )
 
 

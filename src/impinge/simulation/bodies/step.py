@@ -19,7 +19,7 @@ from impinge.contact.coulomb.solve import NO_ROOM as NO_ROOM_TO_SOLVE
 from impinge.contact.coulomb.solve import SOLVED
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
-from impinge.simulation.bodies.log import SceneLog, add_row
+from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
 from impinge.simulation.bodies.observe import note_contacts
 from impinge.simulation.bodies.push import scale_of, work_of
 from impinge.simulation.bodies.smooth import smooth_velocities
@@ -145,8 +145,11 @@ def _finite(velocities: Any) -> bool:
 
 
 @jit
-def take_step(world: Any, s: Any, t: float, h: float) -> int:
-    """Take one step; the stage's state is that at its end if the status is DONE, else still that at its start."""
+def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> int:
+    """Take one step, which ends when the clock says ``end``.
+
+    The stage's state is that at its end if the status is DONE, else still that at its start.
+    """
     set_frames(world, s, t)
     if s.rules.place_robots != 0:
         ask(s.rules.place_robots, (s, h))
@@ -181,6 +184,7 @@ def take_step(world: Any, s: Any, t: float, h: float) -> int:
     _note(s, h)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))
+    add_events(s, log, end)
     same = _same_impulses(s)
     keep(s)
     still = _advance(world, s, h)
@@ -201,6 +205,8 @@ def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
         t = s.time[TIME]
         if t >= stop:
             return DONE
+        if log.used[EVENTS] + 2 * s.now.shapes.shape[0] > log.events.shape[0]:
+            return FULL
         if t >= s.counts[SAMPLES] * s.rules.sample - _EXACT * step:
             if not add_row(world, s, log, t):
                 return FULL
@@ -215,7 +221,7 @@ def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
         if abs(h - step) < _EXACT * step:
             h = step
         if s.counts[REST] == 0:
-            status = take_step(world, s, t, h)
+            status = take_step(world, s, log, t, h, end)
             if status != DONE:
                 return status
         else:

@@ -203,7 +203,7 @@ def keep(s: Any) -> None:
             last.impulse[c, r] = s.problem.impulse[c, r]
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
-        last.expected[c] = now.expected[c]
+        last.expected[c], last.given[c] = now.expected[c], now.given[c]
 
 
 @entry
