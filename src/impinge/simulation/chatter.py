@@ -40,7 +40,7 @@ from impinge.simulation.record import STEPS as STEP_LOG
 # contacts that change without end is at most this part of the longest step, and at first this share of that.
 _WINDOWS, _PARTS, _SHORTEST = 20.0, 400.0, 1e-2
 # So many steps of slow sliding are many.
-_LINGERING = 20
+_LINGERING = 1000
 
 
 @jit

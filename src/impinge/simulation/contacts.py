@@ -215,8 +215,8 @@ def _stick_or_slide(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bo
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     rates, mode = rows[RATE, m:], w.mode[c]
     speed = friction.length(rates, first, last)
-    if plant.closed[c, mode] == 0:
-        return plant.sliding[c] if speed > friction.CREEP else chosen
+    if plant.closed[c, mode] == 0:  # from a stand it slides if that was found when it was asked for its force
+        return plant.sliding[c] if speed > friction.CREEP or w.begins[c] != 0 else chosen
     if mode == plant.sliding[c]:
         stops = friction.stops(rates, rows[PRESS, m:], w.direction, first, last, fell)
         return chosen if stops else mode
@@ -287,11 +287,8 @@ def changed(plant: Any, w: Any, c: int) -> bool:
     if w.mode[c] != w.left_mode[c] or w.struck[c] != 0:
         return True
     first, last = plant.slips[c], plant.slips[c + 1]
-    return (
-        w.mode[c] == plant.sliding[c]
-        and w.turned[c] != 0
-        and friction.along(w.direction, w.left_direction, first, last) < 0.5
-    )
+    turned = friction.along(w.direction, w.left_direction, first, last) < 0.5
+    return w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and turned
 
 
 @jit

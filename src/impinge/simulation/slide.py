@@ -114,6 +114,7 @@ def slide_instead(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float
     drift = w.out[nv + 2 * m : nv + 3 * m]
     W = w.out[nv + 4 * m + 3 + nv * m :]
     if mode == plant.closing[c]:
+        w.begins[c] = 0
         if friction.length(w.attempt[gaps:], first, last) <= plant.mu[c] * w.attempt[i] + NOTHING:
             return
         friction.yields(w.attempt[gaps:], w.direction, first, last)
