@@ -273,8 +273,10 @@ def realign(plant: Any, w: Any) -> bool:
         if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
             continue
         first, last, rates = plant.slips[c], plant.slips[c + 1], w.rows[RATE, plant.nh + plant.nc :]
-        speed = friction.length(rates, first, last)
-        if speed > friction.CREEP and friction.along(rates, w.direction, first, last) <= _ACROSS * speed:
+        speed, along = friction.length(rates, first, last), friction.along(rates, w.direction, first, last)
+        if along > friction.LAG:
+            w.begins[c] = 0
+        if speed > friction.CREEP and along <= _ACROSS * speed:
             friction.aim(rates, w.direction, first, last, friction.CREEP)
             w.begins[c] = 0
             found = True
