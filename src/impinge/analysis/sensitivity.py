@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,7 +15,7 @@ from impinge.analysis.graze import dips_of
 from impinge.analysis.impact_map import ends_series
 from impinge.analysis.saltation import Instant, Variation
 from impinge.contact.law import Law
-from impinge.errors import InputError, unknown_name
+from impinge.errors import ImpingeWarning, InputError, unknown_name
 from impinge.model import Model
 from impinge.simulation import Adaptive, Result, simulate
 from impinge.simulation.check import laws_of
@@ -107,16 +108,18 @@ def sensitivity(
             raise unknown_name(who, "start value, parameter or input", name, known)
     if not names:
         raise InputError(who, "at least one name in `by`", "none", "Leave it out to have all start values.")
-    result = simulate(
-        model,
-        law,
-        until=until,
-        start=start,
-        parameters=parameters,
-        inputs=inputs,
-        method=method,
-        stabilization=stabilization,
-    )
+    with warnings.catch_warnings():  # an early end is an error below
+        warnings.filterwarnings("ignore", ".*stopped early", ImpingeWarning)
+        result = simulate(
+            model,
+            law,
+            until=until,
+            start=start,
+            parameters=parameters,
+            inputs=inputs,
+            method=method,
+            stabilization=stabilization,
+        )
     if not result.ok:
         raise InputError(who, "a run that reaches its end", result.reason, "Make the run itself succeed first.")
     p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
