@@ -22,7 +22,7 @@ CREEP = 1e-10
 # Faster than this (m/s) nothing sticks: where several contacts that stick contradict each other, one of them slides.
 HELD = 5e-7
 # What has just begun to slide may go the other way at up to this speed (m/s), which is less than an instant gives it.
-LAG = 1e-11
+LAG = 1e-12
 # What turns about in a plane at less than this speed (m/s) may stick.
 SETTLED = 1e-6
 # A slip rate tells the direction of friction if it is larger than this (m/s).
