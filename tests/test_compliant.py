@@ -444,7 +444,6 @@ def test_a_rod_that_would_jam_if_it_were_rigid_does_not(law):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="two feet that stick hold a block that still rocks on its soft feet")
 def test_blocks_that_land_on_two_feet_and_rock_come_to_rest():
     rng = np.random.default_rng(0)
     for _ in range(60):

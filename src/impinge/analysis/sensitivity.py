@@ -122,6 +122,9 @@ def sensitivity(
         )
     if not result.ok:
         raise InputError(who, "a run that reaches its end", result.reason, "Make the run itself succeed first.")
+    if result.certificate.leaps:
+        got = f"a run that steps over contacts {result.certificate.leaps} times, where they change without end"
+        raise InputError(who, "smooth motion between events", got, "End the run before, or choose another law.")
     p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
     plant = plant_of(model, laws_of(model, law), p, stabilization, method or Adaptive(), float(until))
 

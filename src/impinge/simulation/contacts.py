@@ -215,8 +215,8 @@ def _stick_or_slide(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bo
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     rates, mode = rows[RATE, m:], w.mode[c]
     speed = friction.length(rates, first, last)
-    if plant.closed[c, mode] == 0:  # from a stand it slides if that was found when it was asked for its force
-        return plant.sliding[c] if speed > friction.CREEP or w.begins[c] != 0 else chosen
+    if plant.closed[c, mode] == 0:  # one that has tried to stick here, and opened again, slides from its stand
+        return plant.sliding[c] if speed > friction.CREEP or (w.begins[c] != 0 and w.turned[c] != 0) else chosen
     if mode == plant.sliding[c]:
         stops = friction.stops(rates, rows[PRESS, m:], w.direction, first, last, fell)
         return chosen if stops else mode
@@ -257,7 +257,9 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
             w.begins[c] = 0
         else:
             w.begins[c] = 1
-    elif plant.closed[c, mode] != 0:
+    elif plant.closed[c, mode] == 0:
+        w.turned[c] += plant.closed[c, w.mode[c]] != 0 and plant.closed[c, w.left_mode[c]] == 0
+    else:
         stopped = plant.nt > 0 and w.mode[c] == plant.sliding[c]
         if plant.closed[c, w.left_mode[c]] == 0 or stopped:
             for s in range(first, last):

@@ -33,7 +33,7 @@ OPEN_DEPTH, OPEN_TOLERANCES, OPEN_INSTANTS = 1e-9, 10.0, 4.0
 CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE, CREEP_RATE = 1e-9, 1e-9, 1e-6, 1e-6
 BENDS, WAYS, ROUNDING = 2.0, 2.0, 1e-12
 # The energy balance: errors of so many steps at least, times so much, and rounding of forces and of energies.
-_STEPS, _TIMES, _SHARE, _EPSILON = 100, 10.0, 1e-10, 1e-15
+_STEPS, _TIMES, _SHARE, _EPSILON = 100, 50.0, 1e-10, 1e-15
 # An energy (J) that is none.
 _NOTHING = 1e-12
 # Steps whose errors a stabilized constraint may still show.
@@ -46,7 +46,7 @@ def _energy_limit(plant: Any, w: Any, start: float, end: float) -> float:
 
     In every step each velocity may be off by rtol of itself and by atol, and the energy by twice that share of the
     largest that the run moved: kinetic, potential from its lowest to its highest, or work. Errors of steps may add up.
-    Five times that is the limit, for a hundred steps at least, and the rounding of the energies themselves.
+    Twenty-five times that is the limit, for a hundred steps at least, and the rounding of the energies themselves.
     """
     energy = w.extremes.energy
     scale = max(energy[0], energy[1] + energy[2], abs(end - start))
@@ -62,7 +62,8 @@ def _judge_whole(plant: Any, w: Any, start: float, kinetic: float, potential: fl
     """Write the limits of the promises that are not a contact's; return how many were broken."""
     row: Any = w.extremes.table[plant.nc]
     energy, end, broken = w.extremes.energy, kinetic + potential, 0
-    energy[0], energy[1], energy[2] = max(energy[0], kinetic), max(energy[1], potential), max(energy[2], -potential)
+    energy[0] = max(energy[0], abs(kinetic))
+    energy[1], energy[2] = max(energy[1], potential), max(energy[2], -potential)
     if plant.evaluate != 0 and plant.fixed_step == 0.0:
         residual = end - start
         for k in range(works(plant), w.y.size):

@@ -73,7 +73,7 @@ def _note_energies(plant: Any, w: Any, t: float, y: Any) -> None:
     """Note energies and speeds, for the scale of the energy balance."""
     q, x, energy = plant.nq, plant.nq + plant.nv, w.extremes.energy
     call(plant.signals, (y[:q], y[q:x], t, w.u, plant.parameters, w.signal))
-    energy[0] = max(energy[0], w.signal[0])
+    energy[0] = max(energy[0], abs(w.signal[0]))
     energy[1], energy[2] = max(energy[1], w.signal[1]), max(energy[2], -w.signal[1])
     for i in range(q, x):
         energy[3] = max(energy[3], abs(y[i]))
