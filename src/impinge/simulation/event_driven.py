@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from impinge.compile import Struct
 from impinge.contact.law import Law
 from impinge.simulation import dynamics, engine, inside, instant, judge, observe, prove, record, trace
-from impinge.simulation.plant import FORCE, JAMMED, TIME, Workspace
+from impinge.simulation.plant import FORCE, JAMMED, TIME, VALUE, Workspace
 from impinge.simulation.system import System
 from impinge.simulation.unsolved import why_unsolved
 
@@ -61,7 +61,10 @@ class EventDriven:
                 f"at t = {t:g} s the run takes more steps than its budget{more}: the motion is too fast or too stiff "
                 "there; soften the contacts, loosen the tolerances, or raise the method's budget"
             )
-        changing = [name for name, flag in zip(self.model.contacts, self.w.changed, strict=True) if flag]
+        flags = self.w.changed if self.w.changed.any() else self.w.struck
+        if not flags.any():  # none changed: those that touch
+            flags = self.w.rows_start[VALUE, len(self.model.constraints) :][: len(self.model.gaps)] <= 0.0
+        changing = [name for name, flag in zip(self.model.contacts, flags, strict=True) if flag]
         return {
             instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
             "fast there; soften the contact, loosen the tolerances or check the model",
@@ -70,7 +73,7 @@ class EventDriven:
             instant.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close each other without end: "
             "check whether their gaps contradict each other",
             instant.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: "
-            "check whether their law's gains suit the model",
+            "check whether their law's gains suit the model, and whether a surface jumps",
         }[status]
 
     def _where(self) -> str:
