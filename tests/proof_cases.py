@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from impinge import (
+    Adaptive,
     Baumgarte,
     ExponentialHuntCrossley,
     HuntCrossley,
@@ -184,8 +185,6 @@ def first_contact(case: Case, law: str, method: Any = None) -> tuple[float, Any]
     """
     longest = case.until / STEPS
     after = min(case.until, case.contact + 0.02 * longest)
-    from impinge import Adaptive
-
     chosen = Adaptive(max_step=longest) if method is None else method(longest)
     result = simulate(
         case.model, law_for(law, case), until=after, start=case.start, parameters=case.parameters, method=chosen

@@ -26,6 +26,7 @@ from impinge.simulation.plant import VALUE, Plant, Workspace
 from impinge.simulation.proof import NARROWEST, PROVED, UNPROVED
 from impinge.simulation.roots import NONE
 
+# What is known of a gap: that it is open, that it falls, that it may fall unseen (before that).
 _OPEN, _FALLS, _UNDECIDED = 0, 1, 2
 
 
@@ -59,7 +60,7 @@ def _write(part: Any, a: float, b: float, begin: float, end: float) -> None:
 def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
     """Prove that a gap does not fall in [0, end] of the step just computed, or find where it does.
 
-    A fall that is found is between the two places in ``w.proof.event``.
+    A fall that is found is between the two places in ``w.proof.event``. Return the sum of what is known.
     """
     proof, i, zero = w.proof, plant.nh + c, -plant.atol
     if ask(plant.proof.trace, (plant, w, t, h, c, end)) != 0:
@@ -70,7 +71,7 @@ def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
         value = _value(proof.bounds, zero)
         ask(plant.proof.bound, (plant, w, t, h, c, 0.0, end))
     _write(parts[0], 0.0, end, w.rows_start[VALUE, i], value)
-    n, count, open_, left, right = 0, 1, True, NONE, NONE
+    n, count, left, right, missing = 0, 1, NONE, NONE, NONE
     while n < count:
         a, b, begin, value = parts[n, 0], parts[n, 1], parts[n, 2], parts[n, 3]
         n += 1
@@ -85,19 +86,21 @@ def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
         elif _no_fall(proof.bounds, begin, value, b - a, zero):
             continue
         if count + 2 > parts.shape[0] or b - a <= NARROWEST:
-            open_ = False
+            missing = min(missing, a)
             continue
         x = 0.5 * (a + b)
         ask(plant.proof.bound, (plant, w, t, h, c, x, x))
         middle = _value(proof.bounds, zero)
-        open_ &= proof.bounds[0] > -np.inf
+        if proof.bounds[0] == -np.inf:
+            missing = min(missing, a)
         _write(parts[count], a, x, begin, middle)
         _write(parts[count + 1], x, b, middle, value)
         count += 2
-    if right != NONE:
-        proof.event[0], proof.event[1] = left, right
-        return _FALLS
-    return _OPEN if open_ else _UNDECIDED
+    undecided = _UNDECIDED if missing < left else _OPEN
+    if right == NONE:
+        return undecided
+    proof.event[0], proof.event[1] = left, right
+    return _FALLS + undecided
 
 
 @jit
@@ -146,11 +149,11 @@ def prove(plant: Plant, w: Workspace, t: float, h: float, low: float) -> bool:
         end, verdict = min(low, 1.0), _OPEN
         if plant.proof.curved[c] != 0 and end * h > resolution(t):
             verdict = _prove(plant, w, t, h, c, end)
-        if verdict == _FALLS:
+        if verdict & _FALLS != 0:
             if _locate(plant, w, t, h, c):
                 low, high, found = w.proof.event[0], w.proof.event[1], True
             else:
                 verdict = _UNDECIDED
-        w.proof.counts[UNPROVED if verdict == _UNDECIDED else PROVED] += 1
+        w.proof.counts[UNPROVED if verdict & _UNDECIDED != 0 else PROVED] += 1
     w.proof.event[0], w.proof.event[1] = low, high
     return found
