@@ -13,8 +13,11 @@ from impinge.compile.bounds import FIELDS
 from impinge.model import Model
 from impinge.model.bounds import GapBounds
 
-# Parts of a step, at most, that one gap is bounded over; how narrow they get, as a share of the step.
-PARTS, NARROWEST = 64, 1e-9
+# Parts of a step, at most, that one gap is bounded over, and where that was in vain in the last step.
+PARTS, FEW_PARTS = 256, 64
+# How narrow they get, as a share of the step; behind one that is so narrow and not proved, this much is left out.
+NARROWEST, COARSE = 1e-9, 1.0 / 64.0
+_HALVINGS = 32  # by which a part is narrower than that
 # Paths of a free frame of a scene: position and quaternion.
 FRAME = 7
 # Columns of a path: powers of θ up to the fourth, then what rounding adds to the value and to the rate.
@@ -47,6 +50,7 @@ class ProofWorkspace(NamedTuple):
     box: Vector  # bounds of these forms over a part of the step
     bounds: Vector  # of the gap there: least and greatest value, least and greatest rate
     parts: Matrix  # of the step yet to be looked at: begin and end, the gap at both
+    tired: Integers  # whether not all of the last step could be proved for a gap
     trusted: Matrix  # for each form of all gaps, least and greatest value of a box in which its gap is open
 
 
@@ -122,6 +126,7 @@ def proof_workspace(proof: Proof) -> ProofWorkspace:
         path=np.zeros((proof.paths, RATE_SLACK + 1)),
         box=np.zeros(FIELDS * proof.paths),
         bounds=np.zeros(FIELDS),
-        parts=np.zeros((PARTS if proof.trace else 0, 4)),
+        parts=np.zeros((2 + _HALVINGS if proof.trace else 0, 4)),
+        tired=np.zeros(proof.curved.size, dtype=np.int64),
         trusted=np.tile([np.inf, -np.inf], (proof.offset.size, 1)),
     )
