@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from impinge import (
+    Adaptive,
     Baumgarte,
     ExponentialHuntCrossley,
     HuntCrossley,
@@ -92,8 +93,11 @@ def over_bumps(rng: np.random.Generator) -> Case:
     vz = -rng.uniform(0.0, 0.2) / until if shape == "wall" else rng.uniform(-0.2, 0.2) / until
     parameters, windows = {"g": g}, []
     bump = []
+    first, together = rng.uniform(0.03, 0.97) * until, rng.random() < 0.5  # about within one step
     for k in range(bumps):
-        t = rng.uniform(0.03, 0.97) * until
+        t = first
+        if k > 0:
+            t = first + rng.uniform(-0.5, 0.5) * until / STEPS if together else rng.uniform(0.03, 0.97) * until
         width = way * 10.0 ** rng.uniform(-6.0, np.log10(1 / 50))
         height = (z0 + vz * t - g * t**2 / 2) * (1.0 + 10.0 ** rng.uniform(-2, 0.5))
         if k > 0 and rng.random() < 0.3:
@@ -184,8 +188,6 @@ def first_contact(case: Case, law: str, method: Any = None) -> tuple[float, Any]
     """
     longest = case.until / STEPS
     after = min(case.until, case.contact + 0.02 * longest)
-    from impinge import Adaptive
-
     chosen = Adaptive(max_step=longest) if method is None else method(longest)
     result = simulate(
         case.model, law_for(law, case), until=after, start=case.start, parameters=case.parameters, method=chosen

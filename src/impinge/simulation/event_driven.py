@@ -61,10 +61,9 @@ class EventDriven:
                 f"at t = {t:g} s the run takes more steps than its budget{more}: the motion is too fast or too stiff "
                 "there; soften the contacts, loosen the tolerances, or raise the method's budget"
             )
-        flags = self.w.changed if self.w.changed.any() else self.w.struck
-        if not flags.any():  # none changed: those that touch
-            flags = self.w.rows_start[VALUE, len(self.model.constraints) :][: len(self.model.gaps)] <= 0.0
-        changing = [name for name, flag in zip(self.model.contacts, flags, strict=True) if flag]
+        gaps = self.w.rows_start[VALUE, len(self.model.constraints) :][: len(self.model.gaps)]
+        chosen = next((flags for flags in (self.w.changed, self.w.struck) if flags.any()), gaps <= 0.0)
+        changing = [name for name, flag in zip(self.model.contacts, chosen, strict=True) if flag]
         return {
             instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
             "fast there; soften the contact, loosen the tolerances or check the model",

@@ -24,7 +24,7 @@ from impinge.contact.law import GUARDS, PARTS
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS
 from impinge.simulation.extremes import Extremes, extremes_of
-from impinge.simulation.proof import FRAME, Proof, ProofWorkspace, proof_workspace
+from impinge.simulation.proof import Proof, ProofWorkspace, proof_workspace
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.tableau import Tableau
 
@@ -267,7 +267,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
-        proof=proof_workspace(plant.proof, 2 * FRAME if plant.turn else 0),
+        proof=proof_workspace(plant.proof),
         since=np.zeros(plant.nc),
         extremes=extremes_of(plant.nc),
         changed=np.zeros(plant.nc, dtype=np.int64),

@@ -52,7 +52,7 @@ def room_for(plant: Plant, kernel_size: int) -> Iterator[Room]:
     """Lend a workspace for one run of a plant; no two runs have the same one at a time."""
     tableau = plant.tableau.dense.shape
     rows = (plant.nh, plant.nc, plant.ns, plant.ne, plant.nt, plant.nb, int(plant.strike + plant.settle != 0))
-    proof = plant.proof.offset.size, int(np.diff(plant.proof.first).max(initial=0)), int(plant.proof.trace != 0)
+    proof = plant.proof.offset.size, plant.proof.paths, int(plant.proof.trace != 0)
     sizes = (plant.nq, plant.nv, plant.nu, plant.ny, plant.signal_size, kernel_size)
     free = _free.setdefault((*sizes, *rows, *proof, *tableau), [])
     try:

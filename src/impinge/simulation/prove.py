@@ -5,10 +5,10 @@ step, then over ever smaller parts of it until each is proved:
 
     γ > 0 by its bounds; or it does not fall; or from both ends of the part, with slopes in [m, M], it cannot reach zero
 
-Zero stands for minus the tolerance of a step: what is above that has not closed, as far as a step knows. A part that
-begins above zero and ends below it contains a fall: whatever is behind it is dropped. Parts are halved in the order in
-which they were made, so that where nothing can be proved the step is at least looked at evenly. What is left after so
-many parts is not proved, and counted.
+Zero stands for minus the tolerance of a step: what is above that has not closed, as far as a step knows. The part to
+the left always comes first. One that begins above zero and ends below it contains a fall, and whatever is behind it is
+dropped; it is halved until the gap only falls in it. What is left after so many parts, or when they have become very
+narrow, is not proved, and counted.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from impinge.simulation import contacts
 from impinge.simulation.guards import guards_at, resolution
 from impinge.simulation.locate import ITSELF, close_in
 from impinge.simulation.plant import VALUE, Plant, Workspace
-from impinge.simulation.proof import NARROWEST, PROVED, UNPROVED
+from impinge.simulation.proof import COARSE, FEW_PARTS, NARROWEST, PARTS, PROVED, UNPROVED
 from impinge.simulation.roots import NONE
 
+# What is known of a gap: that it is open, that it falls, that it may fall unseen (before that).
 _OPEN, _FALLS, _UNDECIDED = 0, 1, 2
 
 
@@ -56,10 +57,16 @@ def _write(part: Any, a: float, b: float, begin: float, end: float) -> None:
 
 
 @jit
-def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
-    """Prove that a gap does not fall in [0, end] of the step just computed, or find where it does.
+def _budget(w: Any, c: int, falls: bool) -> int:
+    """Return over how many parts of a step a gap is bounded at most: fewer if that was in vain in the last step."""
+    return FEW_PARTS if w.proof.tired[c] != 0 and not falls else PARTS
 
-    A fall that is found is between the two places in ``w.proof.event``.
+
+@jit
+def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
+    """Prove that a gap does not fall in [0, end] of the step just computed, or find where it first does.
+
+    A fall that is found is between the two places in ``w.proof.event``. Return the sum of what is known.
     """
     proof, i, zero = w.proof, plant.nh + c, -plant.atol
     if ask(plant.proof.trace, (plant, w, t, h, c, end)) != 0:
@@ -70,34 +77,37 @@ def _prove(plant: Any, w: Any, t: float, h: float, c: int, end: float) -> int:
         value = _value(proof.bounds, zero)
         ask(plant.proof.bound, (plant, w, t, h, c, 0.0, end))
     _write(parts[0], 0.0, end, w.rows_start[VALUE, i], value)
-    n, count, open_, left, right = 0, 1, True, NONE, NONE
-    while n < count:
-        a, b, begin, value = parts[n, 0], parts[n, 1], parts[n, 2], parts[n, 3]
-        n += 1
-        if a >= right:
-            continue
-        if n > 1:
+    used, top, falls, sure = 0, 1, False, True
+    while top > 0:
+        top -= 1
+        a, b, begin, value = parts[top, 0], parts[top, 1], parts[top, 2], parts[top, 3]
+        if used > 0:
             ask(plant.proof.bound, (plant, w, t, h, c, a, b))
+        used += 1
         if begin > 0.0 and value < zero:
-            left, right = a, b
-            if proof.bounds[3] < 0.0:
-                continue
+            proof.event[0], proof.event[1] = a, b
+            falls, top = True, 0
+            if proof.bounds[3] < 0.0 or b - a <= NARROWEST:
+                break
         elif _no_fall(proof.bounds, begin, value, b - a, zero):
             continue
-        if count + 2 > parts.shape[0] or b - a <= NARROWEST:
-            open_ = False
+        elif b - a <= NARROWEST:
+            sure = False
+            while top > 0 and parts[top - 1, 1] - parts[top - 1, 0] < COARSE:
+                top -= 1
             continue
+        if used >= _budget(w, c, falls):
+            sure = False
+            break
         x = 0.5 * (a + b)
         ask(plant.proof.bound, (plant, w, t, h, c, x, x))
         middle = _value(proof.bounds, zero)
-        open_ &= proof.bounds[0] > -np.inf
-        _write(parts[count], a, x, begin, middle)
-        _write(parts[count + 1], x, b, middle, value)
-        count += 2
-    if right != NONE:
-        proof.event[0], proof.event[1] = left, right
-        return _FALLS
-    return _OPEN if open_ else _UNDECIDED
+        sure &= proof.bounds[0] > -np.inf
+        _write(parts[top], x, b, middle, value)
+        _write(parts[top + 1], a, x, begin, middle)
+        top += 2
+    proof.tired[c] = not sure
+    return (_FALLS if falls else 0) + (0 if sure else _UNDECIDED)
 
 
 @jit
@@ -146,11 +156,11 @@ def prove(plant: Plant, w: Workspace, t: float, h: float, low: float) -> bool:
         end, verdict = min(low, 1.0), _OPEN
         if plant.proof.curved[c] != 0 and end * h > resolution(t):
             verdict = _prove(plant, w, t, h, c, end)
-        if verdict == _FALLS:
+        if verdict & _FALLS != 0:
             if _locate(plant, w, t, h, c):
                 low, high, found = w.proof.event[0], w.proof.event[1], True
             else:
                 verdict = _UNDECIDED
-        w.proof.counts[UNPROVED if verdict == _UNDECIDED else PROVED] += 1
+        w.proof.counts[UNPROVED if verdict & _UNDECIDED != 0 else PROVED] += 1
     w.proof.event[0], w.proof.event[1] = low, high
     return found
