@@ -21,7 +21,7 @@ from impinge.simulation.certificate import (
     force_unit,
 )
 from impinge.simulation.contacts import PASSED, SLIDING
-from impinge.simulation.extremes import DEPTH, DRIFT, PRODUCT, PULL, PUSH, STRUCK, WORST
+from impinge.simulation.extremes import DEPTH, DRIFT, PRODUCT, PULL, PUSH, STRUCK, WHEN, WORST
 from impinge.simulation.judge import judge
 from impinge.simulation.plant import EVALUATIONS, LEAPS, REJECTED, STEPS, Log, Plant, Workspace, columns
 from impinge.simulation.proof import PROVED, UNPROVED
@@ -103,12 +103,11 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
 
 
 def _contact(
-    signals: dict[str, FloatArray], t: FloatArray, closed_modes: tuple[bool, ...], w: Workspace, c: int, gap_: Gap
+    signals: dict[str, FloatArray], last: slice, closed_modes: tuple[bool, ...], w: Workspace, c: int, one: Gap
 ) -> ContactCertificate:
-    name, worst, impacts = gap_.name, w.extremes.table[c].tolist(), int(w.extremes.impacts[c])
-    last = slice(int(np.searchsorted(t, t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
+    name, worst, impacts = one.name, w.extremes.table[c, WORST:WHEN].tolist(), int(w.extremes.impacts[c])
     gap, force = signals[f"gap_{name}"][last], signals[f"force_{name}"][last]
-    closed = np.array(closed_modes)[signals[f"mode_{name}"][last].astype(int)].all()
+    closed = all(closed_modes[int(mode)] for mode in set(signals[f"mode_{name}"][last].tolist()))
     pull = worst[WORST + PULL]
     return ContactCertificate(
         deepest_penetration=max(0.0, worst[WORST + DEPTH]),
@@ -116,10 +115,10 @@ def _contact(
         smallest_force=-pull if isfinite(pull) else None,
         largest_force=worst[WORST + PUSH] if isfinite(pull) else None,
         complementarity=max(0.0, worst[WORST + PRODUCT]),
-        steady_complementarity=float(np.abs(gap * force).max()),
+        steady_complementarity=float(abs(gap * force).max()),
         impacts=impacts,
         largest_impulse=worst[WORST + STRUCK] if impacts else None,
-        unit=gap_.unit,
+        unit=one.unit,
     )
 
 
@@ -166,12 +165,13 @@ def assemble(
         )
         for time, c, before, after, impulse, row, impact in log.events[: log.used[EVENTS]].tolist()
     )
+    last = slice(int(t.searchsorted(t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
     balance = energy_balance(
         float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
     )
     certificate = Certificate(
         constraint_drift=float(w.extremes.table[-1, WORST + DRIFT]) if plant.nh else None,
-        contacts={gap.name: _contact(signals, t, closed[c], w, c, gap) for c, gap in enumerate(model.gaps)},
+        contacts={gap.name: _contact(signals, last, closed[c], w, c, gap) for c, gap in enumerate(model.gaps)},
         energy=balance,
         steps=int(w.counts[STEPS]),
         rejected=int(w.counts[REJECTED]),

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from impinge.simulation.verdict import Findings, Verdict
 
 # The share of a run, at its end, over which a closed contact's penetration counts as steady.
@@ -190,9 +188,8 @@ def plain(value: Any) -> Any:
 def energy_balance(start: float, end: float, work: Mapping[str, float | None]) -> EnergyBalance:
     """Close the balance from the energies at both ends and the work integrated in between."""
     known = [value for value in work.values() if value is not None]
-    change, done = end - start, sum(known)
-    largest = float(np.max(np.abs([start, end, *known])))
-    residual, damping = change - done, work["damping"]
+    residual, damping = end - start - sum(known), work["damping"]
+    largest = max(abs(value) for value in (start, end, *known))
     return EnergyBalance(
         start=start,
         end=end,
@@ -202,5 +199,5 @@ def energy_balance(start: float, end: float, work: Mapping[str, float | None]) -
         constraints=work["constraints"],
         contacts=work["contacts"] or 0.0,
         residual=residual,
-        relative=0.0 if largest == 0 else abs(residual) / largest,
+        relative=abs(residual) / largest if largest else abs(residual),  # what is no number stays none
     )

@@ -15,11 +15,14 @@ from impinge.simulation.observe import INSIDE, note_now
 from impinge.simulation.plant import EVALUATIONS, Plant, Workspace, impulses
 from impinge.simulation.step import dense_polynomial, dense_state
 
-# An extreme inside a step counts if it is worse than all before by this (m) or this share of the force.
-_TINY, _CLEARLY = 1e-12, 1e-6
-# Intervals of a step in which an extreme of a polynomial is looked for, and how often its place is improved.
-_INTERVALS, _IMPROVED = 8, 20
-_GOLDEN = 0.6180339887498949
+# An extreme inside a step counts if it is worse than all before by this (m) and by this share of it. A force must be
+# larger than at both ends by a clear share of it.
+_TINY, _SLIGHTLY, _CLEARLY = 1e-12, 1e-8, 1e-6
+# Intervals of a step in which an extreme of a polynomial is looked for, parabolas that find its place, and how much
+# narrower each is than the one before.
+_INTERVALS, _PARABOLAS, _NARROWER = 8, 3, 0.125
+# A polynomial may be lower than the parabola through three of its values by this share of what that adds.
+_SAFELY = 1.5
 
 
 @jit
@@ -32,21 +35,30 @@ def _at(p: Any, first: float, h: float, slope: bool, theta: float) -> float:
 
 
 @jit
-def _lowest(p: Any, first: float, h: float, slope: bool, sign: float, end: float) -> float:
-    """Return the θ in [0, end] at which sign times a polynomial, or its slope, is lowest."""
-    width, best, lowest = end / _INTERVALS, 0, sign * _at(p, first, h, slope, 0.0)
+def _lowest(p: Any, first: float, h: float, slope: bool, sign: float, end: float, below: float) -> float:
+    """Return the θ in [0, end] at which sign times a polynomial, or its slope, is lowest; −1 if that is not below.
+
+    Through the lowest of some values and its neighbors goes a parabola, through its lowest point and neighbors that are
+    nearer the next one: the last is so narrow that it is the polynomial.
+    """
+    width, theta, lowest = end / _INTERVALS, 0.0, sign * _at(p, first, h, slope, 0.0)
     for k in range(1, _INTERVALS + 1):
         value = sign * _at(p, first, h, slope, k * width)
         if value < lowest:
-            best, lowest = k, value
-    a, b = max(best - 1, 0) * width, min(best + 1, _INTERVALS) * width
-    for _ in range(_IMPROVED):
-        x, y = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-        if sign * _at(p, first, h, slope, x) < sign * _at(p, first, h, slope, y):
-            b = y
-        else:
-            a = x
-    return 0.5 * (a + b)
+            theta, lowest = k * width, value
+    for n in range(_PARABOLAS):
+        theta = min(max(theta, width), end - width)
+        middle = sign * _at(p, first, h, slope, theta)
+        left, right = sign * _at(p, first, h, slope, theta - width), sign * _at(p, first, h, slope, theta + width)
+        curve, tilt = left - 2.0 * middle + right, left - right
+        if not curve > 0.0:
+            return -1.0
+        if n == 0 and lowest - _SAFELY * tilt * tilt / (8.0 * curve) >= below:
+            return -1.0
+        theta += 0.5 * width * min(max(tilt / curve, -2.0), 2.0)
+        width *= _NARROWER
+    theta = min(max(theta, 0.0), end)
+    return theta if sign * _at(p, first, h, slope, theta) < below else -1.0
 
 
 @jit
@@ -108,15 +120,21 @@ def _shows(plant: Any, w: Any, h: float, c: int) -> bool:
 @jit
 def _look(plant: Any, w: Any, t: float, h: float, end: float, c: int) -> None:
     """Note the extremes that the gap and the force of a contact have inside the step just computed."""
+    row, poly = w.extremes.table[c], w.poly[0]
     if _dips(plant, w, h, c):
-        place = plant.nq + plant.nv + c
-        dense_polynomial(plant, w, place, w.poly[0])
-        _look_at(plant, w, t, h, _lowest(w.poly[0], w.y[place], h, False, 1.0, end), c)
+        place, depth = plant.nq + plant.nv + c, row[WORST + (OPEN if w.mode[c] == 0 else DEPTH)]
+        dense_polynomial(plant, w, place, poly)
+        theta = _lowest(poly, w.y[place], h, False, 1.0, end, -depth - _TINY - _SLIGHTLY * abs(depth))
+        if theta >= 0.0:
+            _look_at(plant, w, t, h, theta, c)
     if plant.closed[c, w.mode[c]] != 0:
         for sign in (1.0, -1.0):
             if _swells(plant, w, c, sign):
-                dense_polynomial(plant, w, impulses(plant) + c, w.poly[1])
-                _look_at(plant, w, t, h, _lowest(w.poly[1], 0.0, h, True, -sign, end), -1)
+                dense_polynomial(plant, w, impulses(plant) + c, poly)
+                force = row[WORST + (PUSH if sign > 0.0 else PULL)]
+                theta = _lowest(poly, 0.0, h, True, -sign, end, -force - _SLIGHTLY * abs(force))
+                if theta >= 0.0:
+                    _look_at(plant, w, t, h, theta, -1)
 
 
 @entry

@@ -43,8 +43,8 @@ MOVES = 1e-6
 SHARE, _LEAST = 1e-2, 1e-3
 # The place of what is noted inside a step: as WORST, but without friction.
 INSIDE = 1
-# The energies of one step in so many are looked at, for the scale of the balance, and at first more often.
-_SELDOM, _OFTEN = 64, 16
+# The energies of one step in 64, at first in 16, are looked at, for the scale of the balance: where these bits are 0.
+_SELDOM, _OFTEN = 63, 15
 
 
 @jit
@@ -117,9 +117,10 @@ def note_now(plant: Any, w: Any, t: float, y: Any, rows: Any, of: int, turning: 
             total = y[works(plant) - plant.nr + c] + stored(plant, w, y, c)
             e.given[c] = min(e.given[c], total)
             keep(row, WORST, GAIN, total - e.given[c], t)
-    steps = w.counts[STEPS]
-    if of == WORST and plant.evaluate != 0 and steps % (_OFTEN if steps < _SELDOM else _SELDOM) == 0:
-        _note_energies(plant, w, t, y)
+    if of == WORST and plant.evaluate != 0:
+        steps = w.counts[STEPS]
+        if steps & (_OFTEN if steps < _SELDOM else _SELDOM) == 0:
+            _note_energies(plant, w, t, y)
 
 
 @entry
