@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -18,6 +21,7 @@ from impinge import (
     HuntCrossley,
     Impact,
     KelvinVoigt,
+    ModelBuilder,
     Scene,
     Sphere,
     simulate,
@@ -94,6 +98,45 @@ def test_a_block_that_has_landed_is_at_rest_exactly(law):
         result = simulate(model, law, until=6.0, start=start, parameters={"mu": 0.5}, sample=0.01)
         assert max(abs(result[f"{x.name}_dot"][-1]) for x in model.coordinates) <= 1e-12
         assert abs(result["x"][-1] - result["x"][-100]) <= 1e-13
+
+
+@functools.cache
+def plate():
+    """Return a plate with four feet in space, turned by roll, pitch and yaw, over a floor that is tilted by th."""
+    b = ModelBuilder("plate")
+    names = ("x", "y", "z", "roll", "pitch", "yaw")
+    (x, y, z, roll, pitch, yaw), v = zip(*(b.coordinate(name) for name in names), strict=True)
+    mu, th, half, low = (b.parameter(*one) for one in (("mu", 0.5), ("th", 0.0), ("half", 0.4), ("low", 0.15)))
+
+    def turn(angle, i, j):
+        R = ca.SX.eye(3)
+        R[i, i] = R[j, j] = ca.cos(angle)
+        R[i, j], R[j, i] = -ca.sin(angle), ca.sin(angle)
+        return R
+
+    about_x, about_y = turn(roll, 1, 2), turn(-pitch, 0, 2)
+    R = turn(yaw, 0, 1) @ about_y @ about_x
+    spin = ca.vertcat(v[3], 0, 0) + about_x.T @ (ca.vertcat(0, v[4], 0) + about_y.T @ ca.vertcat(0, 0, v[5]))
+    b.kinetic(ca.sumsqr(ca.vertcat(*v[:3])) / 2 + (0.03 * spin[0] ** 2 + 0.05 * spin[1] ** 2 + 0.07 * spin[2] ** 2) / 2)
+    b.potential(9.81 * (z * ca.cos(th) - x * ca.sin(th)))
+    for k, (along, across) in enumerate(((-1, -1), (1, -1), (-1, 1), (1, 1))):
+        foot = ca.vertcat(x, y, z) + R @ ca.vertcat(along * half, 0.6 * across * half, -low)
+        b.gap(f"foot{k}", foot[2], slip=[foot[0], foot[1]], friction=mu)
+    return b.build()
+
+
+@pytest.mark.parametrize("order", ["simultaneous", "propagating"])
+def test_a_rigid_plate_that_tumbles_in_space_never_sinks_into_the_floor(order):
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        half, low = rng.uniform(0.1, 0.6), rng.uniform(0.02, 0.3)
+        start = {"z": half + low + rng.uniform(0.05, 0.5), "roll": rng.uniform(-0.4, 0.4), "yaw": rng.uniform(-3, 3)}
+        start |= {"pitch": rng.uniform(-0.4, 0.4), "x_dot": 2 * rng.normal(), "y_dot": rng.normal()}
+        parameters = {"mu": float(rng.choice([0.05, 0.3, 0.6, 1.0])), "th": float(rng.choice([0.0, 0.2, 0.5]))}
+        parameters |= {"half": half, "low": low}
+        result = simulate(plate(), Impact(0.0, order=order), until=0.6, start=start, parameters=parameters)
+        assert result.ok, result.reason
+        assert min(result[f"gap_foot{k}"].min() for k in range(4)) > -1e-9
 
 
 def drop(rng):

@@ -236,8 +236,9 @@ class Variation:
         frame, t, x = self.frame, at.left.time, at.left.x
         modes, direction = at.left.modes.copy(), at.left.direction.copy()
         rest = [c for c in at.pushing if all(c != fall.contact for group in groups for fall in group)]
+        rebounds = self.plant.restitution[list(at.pushing)].max(initial=0.0) > 0.0
         for c in rest:
-            if self.plant.closed[c, at.left.modes[c]] == 0:
+            if rebounds and self.plant.closed[c, at.left.modes[c]] == 0:
                 contact = frame.model.contacts[c]
                 got = f"contact '{contact}' touching without load as another strikes at t = {t:.9g} s"
                 remedy = "There is no derivative there: start a little beside it."

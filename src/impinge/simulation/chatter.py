@@ -16,6 +16,7 @@ from impinge.simulation.instant import (
     decide_modes,
     restart,
     return_modes,
+    strikes_solved,
     swap,
 )
 from impinge.simulation.leap import slides_slowly
@@ -76,16 +77,17 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
     w.counts[LEAPS] += 1
     w.time[TIME], w.time[LEFT_TIME] = t + length, t
     assign(w.y, w.trial)
+    assign(w.left_y, w.trial)
     contacts.remember(w)
     for c in range(plant.nc):
         w.fired[c] = 0
-    w.counts[AGAIN] = 0 if decide_modes(plant, w) else 1
+    w.counts[AGAIN] = 0 if strikes_solved(plant, w) and decide_modes(plant, w) else 1
     if w.counts[AGAIN] != 0:
         return_modes(plant, w)
         return True
     if any_changed(plant, w):
         swap(w.mode, w.left_mode)
-        add_even_row(plant, w, log, w.time[TIME], w.y)
+        add_even_row(plant, w, log, w.time[TIME], w.left_y)
         swap(w.mode, w.left_mode)
         add_row(plant, w, log, w.time[TIME], w.y, w.mode)
         add_events(plant, w, log, w.time[TIME])

@@ -182,6 +182,15 @@ def restart(plant: Any, w: Any, longest: float) -> None:
 
 
 @jit
+def strikes_solved(plant: Any, w: Any) -> bool:
+    """Let rigid contacts strike that touch and approach at the current state; tell whether impulses were found."""
+    if plant.strike == 0:
+        return True
+    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+    return ask(plant.strike, (plant, w)) == 0
+
+
+@jit
 def any_changed(plant: Any, w: Any) -> bool:
     """Tell whether a contact has changed since the left side of this instant."""
     any_ = False
@@ -199,7 +208,7 @@ def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
             w.mode[c] = plant.passed[c]
     assign(w.left_y, w.y)
     contacts.remember(w)
-    if plant.strike != 0 and ask(plant.strike, (plant, w)) != 0:
+    if not strikes_solved(plant, w):
         return UNSOLVED
     settled = decide_modes(plant, w)
     assign_rows(w.rows_start, w.rows)
@@ -233,6 +242,8 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
     t = w.time[TIME]
     assign(w.left_y, w.y)
     contacts.remember(w)
+    if not strikes_solved(plant, w):
+        return UNSOLVED
     if not decide_modes(plant, w):
         return CYCLE
     if not any_changed(plant, w):

@@ -32,6 +32,7 @@ from impinge.simulation.plant import STEPS, TIME, Plant, Workspace, works
 OPEN_DEPTH, OPEN_TOLERANCES, OPEN_INSTANTS = 1e-9, 10.0, 4.0
 CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE, CREEP_RATE = 1e-9, 1e-9, 1e-6, 1e-6
 BENDS, WAYS, ROUNDING = 2.0, 2.0, 1e-12
+DRIVEN_POWER = 1e-10  # W: less is rounding where nothing else rubs
 # The energy balance: errors of so many steps at least, times so much, and rounding of forces and of energies.
 _STEPS, _TIMES, _SHARE, _EPSILON = 100, 50.0, 1e-10, 1e-15
 # An energy (J) that is none.
@@ -106,7 +107,7 @@ def judge(plant: Plant, w: Workspace, way: float, start: float, kinetic: float, 
             row[LIMIT + DEPTH] = ROUNDING + bend + max(-e.start[c], 0.0) + WAYS * way * approach
         row[LIMIT + CREATED] = CREATED_SHARE
         row[LIMIT + EXCESS] = EXCESS_SHARE
-        row[LIMIT + DRIVE] = DRIVEN_SHARE * rub
+        row[LIMIT + DRIVE] = DRIVEN_POWER + DRIVEN_SHARE * rub
         for kind in range(KINDS):
             limit = row[LIMIT + kind]
             if not limit < 0.0:

@@ -10,6 +10,9 @@ from impinge.simulation.extremes import BEND, CREATED, DRIVE, EXCESS, RUB, STRUC
 from impinge.simulation.observe import MOVES, SHARE
 from impinge.simulation.plant import TIME, VALUE
 
+# Impulses that move less energy (J) than this are rounding.
+_NOTHING = 1e-14
+
 
 @jit
 def note_work(plant: Any, w: Any, before: Any, after: Any, least: Any, impulse: Any, t: float) -> None:
@@ -30,7 +33,7 @@ def note_work(plant: Any, w: Any, before: Any, after: Any, least: Any, impulse: 
                 if p > most:
                     most, who = p, i - nh
     if moved > 0.0:
-        keep(w.extremes.table[who], WORST, CREATED, work / moved, t)
+        keep(w.extremes.table[who], WORST, CREATED, work / (moved + _NOTHING), t)
 
 
 @jit
