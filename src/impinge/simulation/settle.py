@@ -23,7 +23,7 @@ from impinge.simulation.plant import FORCE, PRESS, RATE, TIME, VALUE, WHOLE, Pla
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
 # An acceleration that misses its target by this share of its terms, and by this much (m/s²), is not reached.
-_REACHED, _MISSED = 1e-8, 1e-9
+_REACHED, _MISSED = 1e-10, 1e-9
 
 
 @jit
