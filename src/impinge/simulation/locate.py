@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
-from impinge.contact.law import ABSENT, GAP, GRIP, PARTS, TOUCHING, watched_by
+from impinge.contact.law import ABSENT, GAP, GRIP, PARTS, PRESS, TOUCHING, watched_by
 from impinge.simulation import contacts
 from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, write_friction_node
 from impinge.simulation.guards import evaluate_inside, guards_at, guards_of_rows, resolution, wants_change
@@ -51,6 +51,19 @@ def _gap_alone(plant: Any, w: Any, c: int) -> bool:
 
 
 @jit
+def _pushes_throughout(plant: Any, w: Any, c: int, impulse: Any) -> bool:
+    """Tell quickly whether a contact that only its force may open pushes all through the step."""
+    for p in range(PARTS * contacts.guard_count(plant)):
+        what = watched_by(w.watched[c], p)
+        if what not in (ABSENT, PRESS) or (what == PRESS and not (w.parts[0, c, p] > 0.0 and w.parts[1, c, p] > 0.0)):
+            return False
+    least = impulse[0]
+    for j in range(1, impulse.size):
+        least -= (j + 1) * abs(impulse[j])
+    return least > 0.0
+
+
+@jit
 def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
     """Write the parts of one contact's guards at the nodes of the step: true at both ends, polynomials between.
 
@@ -69,6 +82,8 @@ def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
         if limited and w.mode[c] == plant.passed[c] and -w.y[first] > _span(h, gap):
             return False
     dense_polynomial(plant, w, impulses(plant) + c, impulse)
+    if closed and _pushes_throughout(plant, w, c, impulse):
+        return False
     if limited:
         dense_polynomial(plant, w, place, extent)
     count, rubs = PARTS * contacts.guard_count(plant), plant.nt > 0 and plant.sliding[c] >= 0 and closed
