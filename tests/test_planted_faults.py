@@ -74,7 +74,7 @@ FAULTS = {
     ),
     "a dropped event": Fault(
         "simulation/locate.py",
-        "if w.y[first] > _span(h, gap) and _gap_alone(plant, w, c):",
+        "if w.y[first] > span(h, gap) and gap_alone(plant, w, c):",
         "if h > 0.0:",
         FALL,
         "gap while open",

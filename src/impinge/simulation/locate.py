@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
-from impinge.contact.law import ABSENT, GAP, GRIP, PARTS, PRESS, TOUCHING, watched_by
+from impinge.contact.law import ABSENT, PARTS, TOUCHING, watched_by
 from impinge.simulation import contacts
 from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, write_friction_node
 from impinge.simulation.guards import evaluate_inside, guards_at, guards_of_rows, resolution, wants_change
 from impinge.simulation.plant import DOUBT, VALUE, impulses
+from impinge.simulation.quiet import gap_alone, pushes_throughout, span
 from impinge.simulation.roots import DEGREE, NODES, NONE, next_fall, next_guess, stays_positive, to_bernstein, value_at
 from impinge.simulation.step import dense_polynomial
 
@@ -24,43 +25,6 @@ _ROUNDS = 64
 ITSELF = -1  # in place of a guard of a contact: its gap
 # A part of a guard that is above zero by this share of its size, where another falls, may be below: see there.
 _ABOUT = 1e-6
-
-
-@jit
-def _span(h: float, change: Any) -> float:
-    """Return how far a quantity can get from where it starts within the step, from the polynomial of its change."""
-    most = 0.0
-    for k in range(change.size):
-        most += abs(change[k])
-    return h * most
-
-
-@jit
-def _gap_alone(plant: Any, w: Any, c: int) -> bool:
-    """Tell whether every guard that a contact has now is held up by its gap."""
-    gap = w.rows_start[VALUE, plant.nh + c]
-    for k in range(contacts.guard_count(plant)):
-        any_, by_gap = False, False
-        for p in range(PARTS * k, PARTS * (k + 1)):
-            what = watched_by(w.watched[c], p)
-            any_ |= what != ABSENT and what != GRIP
-            by_gap |= what == GAP and w.parts[0, c, p] == gap
-        if any_ and not by_gap:
-            return False
-    return True
-
-
-@jit
-def _pushes_throughout(plant: Any, w: Any, c: int, impulse: Any) -> bool:
-    """Tell quickly whether a contact that only its force may open pushes all through the step."""
-    for p in range(PARTS * contacts.guard_count(plant)):
-        what = watched_by(w.watched[c], p)
-        if what not in (ABSENT, PRESS) or (what == PRESS and not (w.parts[0, c, p] > 0.0 and w.parts[1, c, p] > 0.0)):
-            return False
-    least = impulse[0]
-    for j in range(1, impulse.size):
-        least -= (j + 1) * abs(impulse[j])
-    return least > 0.0
 
 
 @jit
@@ -77,12 +41,12 @@ def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
     closed = plant.closed[c, w.mode[c]] != 0
     dense_polynomial(plant, w, first, gap)
     if not closed:
-        if w.y[first] > _span(h, gap) and _gap_alone(plant, w, c):
+        if w.y[first] > span(h, gap) and gap_alone(plant, w, c):
             return False
-        if limited and w.mode[c] == plant.passed[c] and -w.y[first] > _span(h, gap):
+        if limited and w.mode[c] == plant.passed[c] and -w.y[first] > span(h, gap):
             return False
     dense_polynomial(plant, w, impulses(plant) + c, impulse)
-    if closed and _pushes_throughout(plant, w, c, impulse):
+    if closed and pushes_throughout(plant, w, c, impulse):
         return False
     if limited:
         dense_polynomial(plant, w, place, extent)
