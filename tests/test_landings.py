@@ -20,6 +20,7 @@ from impinge import (
     HalfSpace,
     HuntCrossley,
     Impact,
+    InputError,
     KelvinVoigt,
     ModelBuilder,
     Scene,
@@ -204,3 +205,9 @@ def test_a_run_whose_steps_exceed_its_budget_ends_and_names_what_is_closed():
         )
     assert not result.ok
     assert "more steps than its budget while contacts foot0, foot1 are closed" in result.reason
+
+
+@pytest.mark.parametrize("budget", [0, -1, "many", float("nan"), None])
+def test_a_budget_that_is_none_is_refused(budget):
+    with pytest.raises(InputError, match=r"method Adaptive: expected a budget of one step or more, got"):
+        Adaptive(budget=budget)

@@ -33,7 +33,7 @@ class Adaptive:
     atol: float = 1e-10
     max_step: float | None = None
     prove: bool = True
-    budget: int = 20_000
+    budget: float = 20_000
 
     tableau = DORMAND_PRINCE
     step = 0.0
@@ -48,6 +48,9 @@ class Adaptive:
                 "The defaults, rtol = 1e-8 and atol = 1e-10, suit most models.",
             )
         _check_prove("Adaptive", self.prove)
+        if not as_number(self.budget) >= 1:
+            remedy = "The default, 20,000, suits most models; float('inf') is no budget."
+            raise InputError("method Adaptive", "a budget of one step or more", show(self.budget), remedy)
 
 
 @dataclass(frozen=True)
