@@ -41,7 +41,7 @@ from impinge.simulation.record import STEPS as STEP_LOG
 # contacts that change without end is at most this part of the longest step, and at first this share of that.
 _WINDOWS, _PARTS, _SHORTEST = 20.0, 400.0, 1e-2
 # So many steps of slow sliding are many.
-_LINGERING = 1000
+_LINGERING = 100
 
 
 @jit
@@ -116,7 +116,7 @@ def lingers(plant: Any, w: Any) -> bool:
 def steps_over(plant: Any, w: Any, log: Any, status: int, end: float) -> bool:
     """Step over contacts that change without end, if that is why the run came back; tell whether it could."""
     t, longest = w.time[TIME], longest_leap(plant)
-    if plant.leap == 0 or not (status in (CHATTER, CROWDED, TOO_SMALL) or (status == CYCLE and w.counts[JAMMED] == 0)):
+    if plant.leap == 0 or w.counts[JAMMED] < 0 or status not in (CHATTER, CROWDED, TOO_SMALL, CYCLE):
         return False
     if status == CROWDED:
         w.time[LEAP] = longest

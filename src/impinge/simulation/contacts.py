@@ -37,6 +37,9 @@ PASSED, SLIDING = "Passed", "Sliding"
 # What slides at an angle to its direction whose cosine is not above this slides across it.
 _ACROSS = 1e-3
 
+# Where a contact slides more slowly than this (m/s), friction changes with its direction if that turns by this much.
+_DULL, _STRAIGHT = 1e-2, 1e-9
+
 
 @inlined
 def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
@@ -305,8 +308,12 @@ def remember(w: Any) -> None:
 
 
 @jit
-def aim(plant: Any, w: Any, rows: Any) -> None:
-    """Turn the directions of contacts that slide in a plane to those of their slip rates, where a step starts."""
+def aim(plant: Any, w: Any, rows: Any) -> bool:
+    """Turn the directions of contacts that slide in a plane to those of their slip rates, where a step starts.
+
+    Tell whether that changes their friction, which it does where they slide so slowly that the direction counts.
+    """
+    turned = False
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
         if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
@@ -317,5 +324,8 @@ def aim(plant: Any, w: Any, rows: Any) -> None:
             w.begins[c] = 0
         if along > 0.0 and last > first + 1:
             friction.blend(rates, w.direction, first, last, w.attempt)
+            slow = friction.length(rates, first, last) < _DULL
             for s in range(first, last):
+                turned |= slow and abs(w.attempt[s] - w.direction[s]) > _STRAIGHT
                 w.direction[s] = w.attempt[s]
+    return turned

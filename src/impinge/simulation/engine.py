@@ -33,6 +33,7 @@ from impinge.simulation.instant import (
     NOT_FINITE,
     PAUSED,
     TOO_SMALL,
+    aimed_anew,
     carry_out,
     change_inputs,
     reconsider,
@@ -150,13 +151,14 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         w.time[TIME] = end if t + h >= end - resolution(end) else t + h
         assign(w.K[0], w.K[plant.tableau.c.size - 1])
         assign_rows(w.rows_start, w.rows_end)
-        contradiction = 0.0
+        unsettled = False
         if plant.nt > 0:
-            contacts.aim(plant, w, w.rows_start)
-            contradiction = stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
-        restore_gaps(plant, w)
-        if plant.nt > 0:
+            contacts.remember(w)
+            unsettled = stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start) > _FIRM
             note_extremes(plant, w, w.rows_start)
+            if contacts.aim(plant, w, w.rows_start):
+                unsettled |= aimed_anew(plant, w)
+        restore_gaps(plant, w)
         if plant.fixed_step == 0.0:
             # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.
             size = np.log(max(error, 1e-10))
@@ -164,10 +166,10 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             proposal = h * min(10.0, max(0.2, factor), _STABLE / max(stability_ratio(plant, w, h), 1e-3))
             w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
             w.time[ERROR] = max(size, LEAST_ERROR)
-        if contradiction > _FIRM:
+        if unsettled:
             assign(w.held, w.u)
             status = reconsider(plant, w, log, end - w.time[TIME])
-            if status != DONE:
+            if status != DONE and not steps_over(plant, w, log, status, end):
                 return status
     return DONE
 

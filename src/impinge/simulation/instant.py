@@ -74,8 +74,11 @@ def decide_modes(plant: Any, w: Any) -> bool:
     t = w.time[TIME]
     w.counts[JAMMED] = 0
     evaluate_and_press(plant, w, t, w.y, w.K[0])
-    if plant.nt > 0 and contacts.realign(plant, w):
-        evaluate_and_press(plant, w, t, w.y, w.K[0])
+    if plant.nt > 0:
+        turned = contacts.realign(plant, w)
+        turned |= contacts.aim(plant, w, w.rows)
+        if turned:
+            evaluate_and_press(plant, w, t, w.y, w.K[0])
     settled, steered, stilled = False, False, 0
     for attempt in range(50 + 10 * plant.nc):
         if plant.settle != 0 and not settled and contradicted(plant, w):
@@ -166,8 +169,6 @@ def _resume(plant: Any, w: Any) -> None:
     """Let the next step begin at the current state, whose derivative is in ``w.K[0]``."""
     assign_rows(w.rows_start, w.rows)
     stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
-    if plant.nt > 0:
-        contacts.aim(plant, w, w.rows_start)
     restore_gaps(plant, w)
     note_extremes(plant, w, w.rows_start)
 
@@ -233,18 +234,33 @@ def change_inputs(plant: Any, w: Any, log: Any, longest: float) -> int:
     """Hold ``w.command`` from now on; contacts that it opens or closes change at this instant."""
     assign(w.held, w.u)
     assign(w.u, w.command)
+    contacts.remember(w)
     return reconsider(plant, w, log, longest)
 
 
 @jit
+def aimed_anew(plant: Any, w: Any) -> bool:
+    """Evaluate the state from which the next step starts, whose friction has turned; tell whether a contact changes."""
+    evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    assign_rows(w.rows_start, w.rows)
+    wants = False
+    for c in range(plant.nc):
+        wants |= wants_change(plant, w, w.rows, c)
+    return wants
+
+
+@jit
 def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
-    """Let contacts decide at this instant, at which nothing fell; on its left side ``w.held`` were the inputs."""
+    """Let contacts decide at this instant, at which nothing fell.
+
+    The modes and directions on its left side are those last remembered, its inputs are ``w.held``.
+    """
     t = w.time[TIME]
     assign(w.left_y, w.y)
-    contacts.remember(w)
     if not strikes_solved(plant, w):
         return UNSOLVED
     if not decide_modes(plant, w):
+        _go_back(plant, w, t)
         return CYCLE
     if not any_changed(plant, w):
         _resume(plant, w)

@@ -38,8 +38,8 @@ from impinge.simulation.plant import (
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
-# What slides more slowly (m/s) than this makes the motion stiff.
-_SLOWLY = 1e-5
+# What slides more slowly (m/s) than this may make the motion stiff.
+_SLOWLY = 1e-4
 
 
 @jit
