@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import Any
+
+import numpy as np
 
 from impinge.compile import ask, jit
 from impinge.simulation import contacts
@@ -19,10 +22,12 @@ from impinge.simulation.instant import (
     strikes_solved,
     swap,
 )
-from impinge.simulation.leap import slides_slowly
+from impinge.simulation.leap import feet_in_plane
 from impinge.simulation.plant import (
     AGAIN,
+    BEGAN,
     CROWD,
+    HASTE,
     JAMMED,
     LEAP,
     LEAPED,
@@ -40,8 +45,10 @@ from impinge.simulation.record import STEPS as STEP_LOG
 # The work of a run is watched over parts of its longest step, each by default a thousandth of the run. A step over
 # contacts that change without end is at most this part of the longest step, and at first this share of that.
 _WINDOWS, _PARTS, _SHORTEST = 20.0, 400.0, 1e-2
-# So many steps of slow sliding are many.
-_LINGERING = 100
+# So few steps may be tried in the time of a step over contacts; so many more are too many.
+_FEW, _MANY = 20, 1000
+# What slides more slowly (m/s) than this may make the motion stiff.
+_SLOWLY = 1e-4
 
 
 @jit
@@ -107,9 +114,23 @@ def crowded(plant: Any, w: Any) -> bool:
 
 @jit
 def lingers(plant: Any, w: Any) -> bool:
-    """Tell whether feet have been sliding slowly for many steps, as they do while their body settles."""
-    w.counts[SLOW] = w.counts[SLOW] + 1 if plant.leap != 0 and slides_slowly(plant, w) else 0
-    return w.counts[SLOW] > _LINGERING
+    """Tell whether contacts with friction in a plane take more steps than the motion is worth.
+
+    That is so where feet change again and again, and where they slide slowly while their body settles; the latter is
+    stepped over until they are fast or still.
+    """
+    if plant.leap == 0:
+        return False
+    passed = floor((w.time[TIME] - w.time[BEGAN]) / longest_leap(plant))
+    if passed >= 1.0:
+        w.time[BEGAN] = w.time[TIME]
+        w.counts[SLOW] = max(0, w.counts[SLOW] - _FEW * int(min(passed, 1e6)))
+    w.counts[SLOW] += 1
+    too_many = w.counts[SLOW] > _MANY and feet_in_plane(plant, w, np.inf) > 0
+    if too_many:
+        w.counts[SLOW] = _MANY
+    w.counts[HASTE] = (too_many or w.counts[HASTE] != 0) and feet_in_plane(plant, w, _SLOWLY) > 1
+    return too_many or w.counts[HASTE] != 0
 
 
 @jit

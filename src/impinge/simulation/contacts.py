@@ -40,6 +40,9 @@ _ACROSS = 1e-3
 # Where a contact slides more slowly than this (m/s), friction changes with its direction if that turns by this much.
 _DULL, _STRAIGHT = 1e-2, 1e-9
 
+# What slides at an angle to its direction whose cosine is below this has lost it: friction would not brake it.
+_OBLIQUE = 0.7
+
 
 @inlined
 def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
@@ -323,8 +326,12 @@ def aim(plant: Any, w: Any, rows: Any) -> bool:
         if along > friction.LAG:
             w.begins[c] = 0
         if along > 0.0 and last > first + 1:
-            friction.blend(rates, w.direction, first, last, w.attempt)
-            slow = friction.length(rates, first, last) < _DULL
+            speed = friction.length(rates, first, last)
+            if speed > friction.CREEP and along < _OBLIQUE * speed:
+                friction.aim(rates, w.attempt, first, last, friction.CREEP)
+            else:
+                friction.blend(rates, w.direction, first, last, w.attempt)
+            slow = speed < _DULL
             for s in range(first, last):
                 turned |= slow and abs(w.attempt[s] - w.direction[s]) > _STRAIGHT
                 w.direction[s] = w.attempt[s]

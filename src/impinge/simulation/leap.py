@@ -4,11 +4,11 @@ Contacts that change each other without time passing, and feet that slide ever m
 have no smooth motion between events that could be followed in reasonable steps. A step of finite length has a
 solution: with impulses p over the length τ,
 
-    v⁺ = v + τ a + M⁻¹Aᵀp        q⁺ = q + τ q̇(v⁺)
+    v⁺ = v + τ a + M⁻¹Aᵀp        q⁺ = q + τ q̇((v + v⁺)/2), and with v⁺ alone where a contact is rigid
     gaps     0 ≤ p ⊥ γ̇⁺ − (γ̇ + τ γ̈*) ≥ 0,  where γ̈* is what the contact's law asks for; an open gap may close, not pass
     slips    Coulomb's cone
 
-It is of first order in τ. Velocities jump as the step begins and stay; modes follow from the impulses, forces are p/τ,
+W, M and a are those of its middle, so that it keeps its account of energy to second order. Velocities jump as the step begins and stay; modes follow from the impulses, forces are p/τ,
 and behind the step the run goes on from event to event.
 """
 
@@ -32,14 +32,15 @@ from impinge.simulation.plant import (
     WHOLE,
     Plant,
     Workspace,
+    assign,
     impulses,
     works,
 )
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
-# What slides more slowly (m/s) than this may make the motion stiff.
-_SLOWLY = 1e-4
+# An open gap is far if the fastest gap takes this many steps for the same way.
+_FAR = 10.0
 
 
 @jit
@@ -49,24 +50,33 @@ def _gives(plant: Any, w: Any, i: int) -> bool:
 
 
 @jit
-def slides_slowly(plant: Any, w: Any) -> bool:
-    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff."""
-    slow, closed = False, 0
+def feet_in_plane(plant: Any, w: Any, speed: float) -> int:
+    """Return how many closed contacts have friction in a plane, or none if none slides more slowly than a speed, m/s."""
+    count, slow, rates = 0, speed == np.inf, w.rows_start[RATE, plant.nh + plant.nc :]
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
-        if plant.closed[c, w.mode[c]] == 0 or not sticks_rigidly(plant, c) or last < first + 2:
-            continue
-        if plant.restitution[c] >= 0.0:  # its gap does not settle
-            continue
-        closed += 1
-        rates = w.rows_start[RATE, plant.nh + plant.nc :]
-        slow |= w.mode[c] == plant.sliding[c] and friction.length(rates, first, last) < _SLOWLY
-    return slow and closed > 1
+        if plant.closed[c, w.mode[c]] != 0 and sticks_rigidly(plant, c) and last == first + 2:
+            count += 1
+            slow |= w.mode[c] == plant.sliding[c] and friction.length(rates, first, last) < speed
+    return count if slow else 0
 
 
 @jit
-def _least_rate(plant: Any, w: Any, c: int, length: float) -> float:
-    """Return the rate that a gap must have at the end of the step, m/s; without bound if it takes no part."""
+def _fastest(plant: Any, w: Any) -> float:
+    """Return the largest rate that a gap has at the start of the step, or would have at its end, m/s."""
+    largest = 0.0
+    for i in range(plant.nh, plant.nh + plant.nc):
+        largest = max(largest, abs(w.rows[RATE, i]), abs(w.delassus[i]))
+    return largest
+
+
+@jit
+def _least_rate(plant: Any, w: Any, c: int, length: float, fastest: float) -> float:
+    """Return the rate that a gap must have at the end of the step, m/s; without bound if it takes no part.
+
+    A gap takes no part that is too far open to close within the step, however the others push: it would only hide
+    what is small.
+    """
     i = plant.nh + c
     gap, rate = w.rows[VALUE, i], w.rows[RATE, i]
     if w.mode[c] == plant.passed[c]:
@@ -76,7 +86,7 @@ def _least_rate(plant: Any, w: Any, c: int, length: float) -> float:
         return -np.inf
     if plant.closed[c, w.mode[c]] != 0 or gap <= 0.0:
         return rate + length * w.attempt[0]
-    return -gap / length
+    return -gap / length if gap <= _FAR * length * fastest else -np.inf
 
 
 @jit
@@ -90,8 +100,9 @@ def _pose(plant: Any, w: Any, length: float) -> None:
             if _gives(plant, w, j):
                 total += W[i * m + j] * w.rows[FORCE, j]
         w.delassus[i] = w.rows[RATE, i] + length * total
+    fastest = _fastest(plant, w)
     for c in range(nc):
-        least = _least_rate(plant, w, c, length)
+        least = _least_rate(plant, w, c, length, fastest)
         w.impact.active[c], w.impact.bounce[c] = least > -np.inf, 0.0
         w.value[nh + c] = w.delassus[nh + c] - (least if w.impact.active[c] != 0 else 0.0)
         for s in range(plant.slips[c], plant.slips[c + 1]):
@@ -99,6 +110,15 @@ def _pose(plant: Any, w: Any, length: float) -> None:
     for i in range(nh):
         target = plant.stabilization[0] * w.rows[VALUE, i] + plant.stabilization[1] * w.rows[RATE, i]
         w.value[i] = w.delassus[i] - w.rows[RATE, i] + length * target
+
+
+@jit
+def _any_rigid(plant: Any, w: Any) -> bool:
+    """Tell whether a rigid contact takes part, which must not be passed."""
+    rigid = False
+    for c in range(plant.nc):
+        rigid |= w.impact.active[c] != 0 and plant.restitution[c] >= 0.0
+    return rigid
 
 
 @jit
@@ -133,15 +153,14 @@ def _move(plant: Any, w: Any, length: float) -> None:
             w.trial[first + i - nh] += p
         if plant.nr > 0 and i >= nh + nc:
             w.trial[work - plant.nr + plant.normal[i] - nh] += p * mean
+    share = 1.0 if _any_rigid(plant, w) else 0.5
+    for k in range(nq + nv):
+        w.scratch[0, k] = w.y[k] + share * (w.trial[k] - w.y[k]) if k >= nq else w.y[k]
     if plant.turn != 0:
-        for k in range(nq, nq + nv):
-            w.scratch[0, k] = w.trial[k]
-        for k in range(nq):
-            w.scratch[0, k] = w.y[k]
         ask(plant.turn, (w.scratch[0], dy, nq))
     else:
         for k in range(nq):
-            dy[k] = w.trial[nq + k]
+            dy[k] = w.scratch[0, nq + k]
     for k in range(nq):
         w.trial[k] = w.y[k] + length * dy[k]
 
@@ -168,26 +187,46 @@ def _choose(plant: Any, w: Any, c: int) -> None:
         friction.yields(w.attempt[slips:], w.direction, first, last)
 
 
-@entry
-def leap(plant: Plant, w: Workspace, length: float) -> int:
-    """Let velocities jump for a step of a length, and set the modes in it; return 0 if that was possible.
-
-    ``w.trial`` is then the state at its end, ``w.K`` describes the even motion to there, and ``w.rows_end`` has rates
-    and forces, which are the same all along.
-    """
-    m, nq, nv, first = plant.nh + plant.nc + plant.ns, plant.nq, plant.nv, impulses(plant)
-    w.counts[WHOLE] = 1
-    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
-    w.counts[WHOLE] = 0
+@jit
+def _solve(plant: Any, w: Any, length: float) -> int:
+    """Find impulses and the state at the end of the step, for the rows and accelerations last evaluated."""
+    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
     _pose(plant, w, length)
     for i in range(m):
         if not np.isfinite(w.value[i]):
             return 1
     W = w.out[nv + 4 * m + 3 + nv * m :]
     status = impact_impulses(W, w.value[:m], plant.nh, plant.slips, plant.mu, w.impact.bounce, w.attempt, w.impact)
+    if status == 0:
+        _move(plant, w, length)
+    return status
+
+
+@entry
+def leap(plant: Plant, w: Workspace, length: float) -> int:
+    """Let velocities jump for a step of a length, and set the modes in it; return 0 if that was possible.
+
+    ``w.trial`` is then the state at its end, ``w.K`` describes the even motion to there, and ``w.rows_end`` has rates
+    and forces, which are the same all along. Accelerations and the directions of forces are those of the middle of
+    the step, from a first solution: what they give to the energy is then what is accounted for.
+    """
+    m, nq, nv, first = plant.nh + plant.nc + plant.ns, plant.nq, plant.nv, impulses(plant)
+    w.counts[WHOLE] = 1
+    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+    for i in range(m):
+        w.rows_end[VALUE, i], w.rows_end[RATE, i] = w.rows[VALUE, i], w.rows[RATE, i]
+    status = _solve(plant, w, length)
+    if status == 0:
+        assign(w.scratch[0], w.y)
+        for k in range(nq + nv):
+            w.scratch[0, k] = 0.5 * (w.y[k] + w.trial[k])
+        evaluate(plant, w, w.time[TIME] + 0.5 * length, w.scratch[0], w.scratch[1])
+        for i in range(m):
+            w.rows[VALUE, i], w.rows[RATE, i] = w.rows_end[VALUE, i], w.rows_end[RATE, i]
+        status = _solve(plant, w, length)
+    w.counts[WHOLE] = 0
     if status != 0:
         return status
-    _move(plant, w, length)
     for c in range(plant.nc):
         if w.impact.active[c] != 0:
             _choose(plant, w, c)

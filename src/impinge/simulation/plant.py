@@ -145,12 +145,12 @@ class Workspace(NamedTuple):
 
 
 # Indices into Workspace.time.
-TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED, BEGAN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 3, 4, 5, 6, 7
-CROWD, LEAPS, AGAIN, SLOW = 8, 9, 10, 11
+CROWD, LEAPS, AGAIN, SLOW, HASTE = 8, 9, 10, 11, 12
 
 
 class Log(NamedTuple):
@@ -229,8 +229,8 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf]),
-        counts=np.zeros(12, dtype=np.int64),
+        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf]),
+        counts=np.zeros(13, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
