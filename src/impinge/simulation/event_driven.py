@@ -32,7 +32,7 @@ class EventDriven:
 
     def begin(self, end: float, log: Struct) -> int:
         """Find the modes in which the run starts."""
-        return instant.begin(*self.packed, log, end)
+        return int(instant.begin.unchecked(*self.addresses, log.address, end))
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""

@@ -83,10 +83,10 @@ def stepping_plant(
         signals=model.signals.address,
         turn=0,
         tidy=0,
-        **sizes(model, laws),
+        **sizes(model),
         signal_size=model.signals.size,
         parameters=p,
-        **contact_tables(model, laws),
+        **contact_tables(model, laws).fields,
         mu=mu,
         proof=no_proof(),
         stabilization=np.zeros(2),
@@ -127,7 +127,7 @@ class TimeStepping:
 
     def begin(self, end: float, log: Struct) -> int:
         """Evaluate the start state."""
-        return timestep.begin(*self.addresses)
+        return int(timestep.begin.unchecked(*self.addresses))
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
