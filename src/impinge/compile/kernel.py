@@ -65,7 +65,7 @@ class Kernel:
                 "Pass one array for each input, in this order.",
             )
         out = np.zeros(self.size)
-        self._entry(*[address_of(array) for array in (*arrays, out)])
+        self._entry(*[address_of(array) if array.size else None for array in (*arrays, out)])
         result, places = {}, self._places
         for name in self.outputs if only is None else only:
             place, shape = places[name]
@@ -98,8 +98,10 @@ class Kernel:
         return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.inputs) + 1))(self.address)
 
 
-def _vector(value: ArrayLike) -> NDArray[np.float64]:
+def _vector(value: Any) -> NDArray[np.float64]:
     """Return numbers as a vector in memory; one that may be written is taken as it is."""
+    if type(value) is float:
+        return np.array([value])
     if type(value) is np.ndarray and value.ndim == 1 and _plain(value) and value.flags.writeable:
         return value
     vector = np.ascontiguousarray(value, dtype=float).ravel()

@@ -15,6 +15,7 @@ from struct import Struct as Packing
 from struct import error as PackingError
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile.layout import FLOAT, ArrayKind, Layout, layout_of
@@ -46,8 +47,8 @@ def _forget(values: Any) -> None:
 
 
 def keep_array(array: NDArray[Any]) -> None:
-    """Remember how an array is packed that stays as it is and is part of many structs."""
-    _words[id(array)] = _described(array)
+    """Remember how a contiguous array is packed that stays as it is and is part of many structs."""
+    _words[id(array)] = array.dtype, array.ndim, _described(array)
     _constant.append(array)
 
 
@@ -70,7 +71,7 @@ def _plan(struct: type) -> tuple[Layout, Packing, list[tuple[int, str, ArrayKind
 
 
 _packed: dict[int, Struct] = {}
-_words: dict[int, tuple[int, ...]] = {}
+_words: dict[int, tuple[np.dtype[Any], int, tuple[int, ...]]] = {}
 _constant: list[Any] = []
 
 
@@ -78,7 +79,6 @@ class Struct:
     """A packed named tuple; keep it alive while its address is in use.
 
     Example:
-        >>> import numpy as np
         >>> from impinge.compile import Vector, jit
         >>> Point = NamedTuple("Point", [("x", Vector), ("scale", float)])
         >>> @jit
@@ -102,10 +102,14 @@ class Struct:
             parts[k] = nested.address
         for k, name, array_kind in arrays:  # from the last to the first: each becomes several words
             value = parts[k]
+            self._kept.append(value)
+            known = _words.get(id(value))
+            if known is not None and known[0] == array_kind.dtype and known[1] == array_kind.indices:
+                parts[k : k + 1] = known[2]
+                continue
             if value.dtype != array_kind.dtype or value.ndim != array_kind.indices or not value.flags.c_contiguous:
                 raise TypeError(f"field '{name}' must be a contiguous array {array_kind}")
-            self._kept.append(value)
-            parts[k : k + 1] = _words.get(id(value)) or _described(value)
+            parts[k : k + 1] = _described(value)
         self._memory = bytearray(packing.size)
         try:
             packing.pack_into(self._memory, 0, *parts)

@@ -305,8 +305,12 @@ def remember(w: Any) -> None:
 
 
 @jit
-def aim(plant: Any, w: Any, rows: Any) -> None:
-    """Turn the directions of contacts that slide in a plane to those of their slip rates, where a step starts."""
+def aim(plant: Any, w: Any, rows: Any) -> bool:
+    """Turn the directions of contacts that slide in a plane to those of their slip rates, where a step starts.
+
+    Tell whether there are any.
+    """
+    found = False
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
         if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
@@ -316,6 +320,8 @@ def aim(plant: Any, w: Any, rows: Any) -> None:
         if along > friction.LAG:
             w.begins[c] = 0
         if along > 0.0 and last > first + 1:
+            found = True
             friction.blend(rates, w.direction, first, last, w.attempt)
             for s in range(first, last):
                 w.direction[s] = w.attempt[s]
+    return found

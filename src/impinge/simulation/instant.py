@@ -34,7 +34,7 @@ from impinge.simulation.plant import (
     assign,
     assign_rows,
 )
-from impinge.simulation.record import add_events, add_row, add_samples
+from impinge.simulation.record import add_events, add_known_row, add_row, add_samples
 from impinge.simulation.roots import NONE
 from impinge.simulation.settle import contradicted, driven
 from impinge.simulation.slide import steer
@@ -71,9 +71,15 @@ def decide_modes(plant: Any, w: Any) -> bool:
     ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
     derivative at the current state is then in ``w.K[0]``.
     """
+    evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    return _decide_evaluated(plant, w)
+
+
+@jit
+def _decide_evaluated(plant: Any, w: Any) -> bool:
+    """Do the same where the current state has just been evaluated, its derivative into ``w.K[0]``."""
     t = w.time[TIME]
     w.counts[JAMMED] = 0
-    evaluate_and_press(plant, w, t, w.y, w.K[0])
     if plant.nt > 0 and contacts.realign(plant, w):
         evaluate_and_press(plant, w, t, w.y, w.K[0])
     settled, steered, stilled = False, False, 0
@@ -162,23 +168,30 @@ def _settle(plant: Any, w: Any, t: float) -> bool:
 
 
 @jit
-def _resume(plant: Any, w: Any) -> None:
-    """Let the next step begin at the current state, whose derivative is in ``w.K[0]``."""
+def _resume(plant: Any, w: Any) -> bool:
+    """Let the next step begin at the current state, whose derivative is in ``w.K[0]``.
+
+    Tell whether its rows, in ``w.rows_start``, are to the last bit those that evaluating it again would give.
+    """
     assign_rows(w.rows_start, w.rows)
-    stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
+    same = plant.tidy == 0
     if plant.nt > 0:
-        contacts.aim(plant, w, w.rows_start)
+        same &= fastest_stick(plant, w, w.rows_start, True) <= STILL
+        stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
+        same &= not contacts.aim(plant, w, w.rows_start)
     restore_gaps(plant, w)
     note_extremes(plant, w, w.rows_start)
+    return same
 
 
 @jit
-def restart(plant: Any, w: Any, longest: float) -> None:
-    """Begin afresh at the current state after the equations have changed."""
-    _resume(plant, w)
+def restart(plant: Any, w: Any, longest: float) -> bool:
+    """Begin afresh at the current state after the equations have changed; tell the same as `_resume`."""
+    same = _resume(plant, w)
     w.time[ERROR] = LEAST_ERROR
     if plant.fixed_step == 0.0:
         w.time[STEP] = first_step(plant, w, w.time[TIME], longest)
+    return same
 
 
 @jit
@@ -249,20 +262,23 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
     if not any_changed(plant, w):
         _resume(plant, w)
         return DONE
-    restart(plant, w, longest)
-    _add_both(plant, w, log, t)
-    return DONE
-
-
-@jit
-def _add_both(plant: Any, w: Any, log: Any, t: float) -> None:
-    """Record both sides of an instant, and its events."""
+    same = restart(plant, w, longest)
     swap(w.u, w.held)
     swap(w.direction, w.left_direction)
     add_row(plant, w, log, t, w.left_y, w.left_mode)
     swap(w.direction, w.left_direction)
     swap(w.u, w.held)
-    add_row(plant, w, log, t, w.y, w.mode)
+    _add_right(plant, w, log, t, same)
+    return DONE
+
+
+@jit
+def _add_right(plant: Any, w: Any, log: Any, t: float, same: bool) -> None:
+    """Record the right side of an instant, whose rows are in ``w.rows_start`` if they are the same, and its events."""
+    if same:
+        add_known_row(plant, w, log, t, w.y, w.mode, w.rows_start)
+    else:
+        add_row(plant, w, log, t, w.y, w.mode)
     add_events(plant, w, log, t)
 
 
@@ -274,6 +290,7 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
     left_time = t + low * h
     contacts.remember(w)
     evaluate_inside(plant, w, t, h, low, w.left_y)
+    assign_rows(w.rows_end, w.rows)  # of the left side from now on
     guards_of_rows(plant, w, w.rows, 0)
     note_state(plant, w, w.rows, left_time, w.left_y)
 
@@ -286,23 +303,34 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
         for k in range(contacts.guard_count(plant)):
             if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
                 w.fired[c] |= 1 << k
+    assign(w.K[0], w.scratch[1])
     if plant.strike != 0:
+        assign_rows(w.rows_start, w.rows)
         if ask(plant.strike, (plant, w)) != 0:
             _go_back(plant, w, left_time)
             return UNSOLVED
         if any_changed(plant, w):
             assign(w.left_y, w.trial)  # velocities jump from those at the very instant
-    if not decide_modes(plant, w):
+            assign_rows(w.rows_end, w.rows_start)
+        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    if not _decide_evaluated(plant, w):
         _go_back(plant, w, left_time)
         return CYCLE
+    known = plant.strike == 0 or w.time[TAIL] == 0.0  # else a step is tried, which has rows of its own
     if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
         left_time = w.time[TIME]
-    restart(plant, w, longest)
+    same = restart(plant, w, longest)
 
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
     if any_changed(plant, w):
-        _add_both(plant, w, log, left_time)
+        swap(w.direction, w.left_direction)
+        if known:
+            add_known_row(plant, w, log, left_time, w.left_y, w.left_mode, w.rows_end)
+        else:
+            add_row(plant, w, log, left_time, w.left_y, w.left_mode)
+        swap(w.direction, w.left_direction)
+        _add_right(plant, w, log, left_time, same)
         w.time[ROW_TIME] = w.time[TIME]
     return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
 

@@ -25,6 +25,9 @@ _ROUNDS = 64
 ITSELF = -1  # in place of a guard of a contact: its gap
 # A part of a guard that is above zero by this share of its size, where another falls, may be below: see there.
 _ABOUT = 1e-6
+# How far beyond where a straight line falls a guard is looked at, to have the fall between two values, and how far away
+# a line does not tell any more.
+_BEYOND, _ASTRAY = 1.25, 1e-3
 
 
 @jit
@@ -171,10 +174,13 @@ def _guard_at(plant: Any, w: Any, t: float, h: float, theta: float, c: int, k: i
 
 @jit
 def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -> tuple[float, float, float, float]:
-    """Return a, f(a) > 0, b and f(b) < 0 around the candidate of a guard; b = NONE if there is no such fall."""
+    """Return a, f(a) > 0, b and f(b) < 0 around the candidate of a guard; b = NONE if there is no such fall.
+
+    If the candidate is farther from the fall than the first two values are, they tell where it may be.
+    """
     guess, width = w.candidates[c, k], 1e-8
     low, high, above, below = guess, guess, 0.0, 0.0
-    for _ in range(10):
+    for n in range(10):
         if not above > 0.0:
             low = max(0.0, guess - width)
             above = _guard_at(plant, w, t, h, low, c, k, band)
@@ -183,6 +189,16 @@ def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float
             below = _guard_at(plant, w, t, h, high, c, k, band)
         if above > 0.0 and below < 0.0:
             return low, above, high, below
+        if n == 0 and above > below and (above < 0.0 or below > 0.0):
+            slope = (above - below) / (high - low)
+            way = _BEYOND * (below if below > 0.0 else above) / slope
+            x = (high if below > 0.0 else low) + way
+            if abs(way) < _ASTRAY and 0.0 < x < 1.0:
+                f = _guard_at(plant, w, t, h, x, c, k, band)
+                if below > 0.0 and f < 0.0:
+                    return high, below, x, f
+                if above < 0.0 and f > 0.0:
+                    return x, f, low, above
         width *= 8.0
     return 0.0, 0.0, NONE, 0.0
 
@@ -198,7 +214,8 @@ def close_in(
     for _ in range(100):
         if high - low <= tolerance:
             break
-        x = a + min(max(fraction, 1e-3), 1.0 - 1e-3) * (b - a)
+        least = min(0.5, 0.7 * tolerance / (high - low))
+        x = a + min(max(fraction, least), 1.0 - least) * (b - a)
         if x <= low or x >= high:
             x = 0.5 * (low + high)
             if x <= low or x >= high:
