@@ -114,6 +114,7 @@ class Struct:
         try:
             packing.pack_into(self._memory, 0, *parts)
         except PackingError as problem:
-            raise TypeError(f"the numbers of a {self.layout} do not fit: {problem}") from None
+            wrong = TypeError if str(problem).startswith("required") else OverflowError
+            raise wrong(f"a number of a {self.layout}: {problem}") from None
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self._as_parameter_ = self.address  # what ctypes passes for it

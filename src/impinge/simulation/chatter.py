@@ -6,6 +6,7 @@ from typing import Any
 
 from impinge.compile import ask, jit
 from impinge.simulation import contacts
+from impinge.simulation.decide import decide_modes
 from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.instant import (
     CHATTER,
@@ -13,7 +14,6 @@ from impinge.simulation.instant import (
     CYCLE,
     TOO_SMALL,
     any_changed,
-    decide_modes,
     restart,
     return_modes,
     strikes_solved,

@@ -13,7 +13,7 @@ import numpy as np
 from impinge.compile import jit
 from impinge.contact.law import ABSENT, PARTS, TOUCHING, watched_by
 from impinge.simulation import contacts
-from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, write_friction_node
+from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, friction_scale, write_friction_node
 from impinge.simulation.guards import evaluate_inside, guards_at, guards_of_rows, resolution, wants_change
 from impinge.simulation.plant import DOUBT, VALUE, impulses
 from impinge.simulation.quiet import gap_alone, pushes_throughout, span
@@ -56,7 +56,9 @@ def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
     count, rubs = PARTS * contacts.guard_count(plant), plant.nt > 0 and plant.sliding[c] >= 0 and closed
     for k in range(count):
         w.nodes[k, 0], w.nodes[k, DEGREE] = w.parts[0, c, k], w.parts[1, c, k]
+    scale = 1.0
     if rubs:
+        scale = friction_scale(plant, w, c)
         friction_polynomials(plant, w, c)
     for n in range(1, DEGREE):
         theta = NODES[n]
@@ -80,10 +82,10 @@ def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
             w.nodes[k, n] = parts[k]
         if rubs:
             friction_at(plant, w, h, c, theta, press)
-            write_friction_node(plant, w, w.grip, c, n)
+            write_friction_node(plant, w, w.grip, c, n, scale)
     if rubs:
-        write_friction_node(plant, w, w.rows_start, c, 0)
-        write_friction_node(plant, w, w.rows_end, c, DEGREE)
+        write_friction_node(plant, w, w.rows_start, c, 0, scale)
+        write_friction_node(plant, w, w.rows_end, c, DEGREE, scale)
     return True
 
 
@@ -294,7 +296,8 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
     """Locate guards that fell clearly before θ, and tell whether there are any.
 
     The polynomials may have put two close roots in the wrong order. A guard that was located where it falls
-    through −TOUCHING is about there just before: only beyond twice that has it fallen earlier.
+    through −TOUCHING is about there just before: only beyond twice that has it fallen earlier. If there is none,
+    ``w.guards[0]`` are from now on the guards just before: those that fall with this one are still above zero there.
     """
     before = theta - resolution(t) / h
     if before <= 0.0:
@@ -308,6 +311,10 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
                 low, high = close_in(plant, w, t, h, c, k, 0.0, bracket)
                 w.candidates[c, k], w.after[c, k] = low, max(high, min(before, low + resolution(t) / h))
                 found = True
+    if not found:
+        for c in range(plant.nc):
+            for k in range(contacts.guard_count(plant)):
+                w.guards[0, c, k] = w.guards[1, c, k]
     return found
 
 

@@ -144,9 +144,10 @@ def dense_polynomial(plant: Any, w: Any, component: int, coefficients: Any) -> N
     """Write the coefficients of θ, θ², … of (y(t + θh) − y(t)) / h for one component."""
     dense = plant.tableau.dense
     for k in range(dense.shape[1]):
-        coefficients[k] = 0.0
+        total = 0.0
         for s in range(dense.shape[0]):
-            coefficients[k] += dense[s, k] * w.K[s, component]
+            total += dense[s, k] * w.K[s, component]
+        coefficients[k] = total
 
 
 @jit
