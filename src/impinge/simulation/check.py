@@ -92,7 +92,15 @@ def _is_law(one: object, kind: Any) -> bool:
 
 
 def friction_of(model: System, p: FloatArray) -> FloatArray:
-    """Return the coefficients of friction of all contacts."""
+    """Return the coefficients of friction of all contacts; those of the last parameters are kept with the model."""
+    known, kept = p.tobytes(), model.__dict__.get("_friction_of")
+    if kept is None or kept[0] != known:
+        kept = model.__dict__["_friction_of"] = known, _checked_friction(model, p)
+    mu: FloatArray = kept[1].copy()
+    return mu
+
+
+def _checked_friction(model: System, p: FloatArray) -> FloatArray:
     mu = model.friction_at(p)
     if not any(gap.slides for gap in model.gaps):
         return mu
