@@ -10,6 +10,7 @@ import pytest
 
 from impinge import Adaptive, Baumgarte, FixedStep, InputError, ModelBuilder, StartError, robots, simulate
 from impinge.errors import ImpingeWarning
+from impinge.simulation.inertia import surely_inertia
 
 LAW = Baumgarte()
 NAN, INF = float("nan"), float("inf")
@@ -250,6 +251,26 @@ def test_a_singular_inertia_is_refused_whichever_way_it_rounds(seed):
     weights = np.random.default_rng(seed).normal(size=(2, 3)).tolist()
     text = r"start of model 'coupled': expected a positive definite inertia matrix, got .*\. Give every coordinate a"
     refused(StartError, text, run, coupled(weights), None)
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_what_is_surely_an_inertia_matrix_is_one_and_what_clearly_is_one_is_seen(n):
+    rng, found = np.random.default_rng(n), []
+    for decades in np.linspace(0.0, 16.0, 400):
+        size = 10.0 ** rng.uniform(-3.0, 3.0, n)
+        Q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+        M = size[:, None] * (Q * 10.0 ** -rng.uniform(0.0, decades, n)) @ Q.T * size
+        M = 0.5 * (M + M.T)
+        scale = np.sqrt(np.diag(M))
+        least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
+        found.append(surely_inertia(M, np.zeros((n, n))))
+        assert not found[-1] or least > 2e-13
+        assert found[-1] or least < 0.1
+        off = M.copy()
+        off[0, -1] *= 1.0 + 1e-6
+        assert n == 1 or abs(off - M).max() < 1e-11 or not surely_inertia(off, np.zeros((n, n)))
+    for wrong in (np.nan, np.inf, 0.0, -1.0):
+        assert not surely_inertia(np.diag([*np.ones(n - 1), wrong]), np.zeros((n, n)))
 
 
 def test_inertia_is_judged_at_the_start_pose():

@@ -661,6 +661,20 @@ def test_a_wrong_array_inside_a_nested_struct_is_refused():
         Struct(GOOD._replace(inner=Inner(np.ones((1, 1)), 1)))
 
 
+def test_a_negative_index_counts_from_the_end():
+    @jit
+    def at(x, k):
+        return x[k] + x[-1]
+
+    @jit
+    def inside(A, i, j):
+        return A[i, j]
+
+    x, A = np.array([1.0, 2.0, 4.0]), np.arange(6.0).reshape((2, 3))
+    assert [at(x, k) for k in (-3, -1, 0, 2)] == [5.0, 8.0, 5.0, 8.0]
+    assert inside(A, -1, -3) == 3.0
+
+
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
 def test_an_integer_that_does_not_fit_is_refused(number):
     with pytest.raises(OverflowError):

@@ -4,7 +4,7 @@ from impinge.compile.kernel import Kernel, compile_bounds, compile_kernel
 from impinge.compile.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
 from impinge.compile.loop import Entry, entry, inlined, jit, prepare
 from impinge.compile.primitives import ask, call, struct_at, vector_at
-from impinge.compile.struct import Struct, keep_array, pack_for, pack_once
+from impinge.compile.struct import Struct, address_of, keep_array, pack_for, pack_once
 
 __all__ = [
     "Cube",
@@ -16,6 +16,7 @@ __all__ = [
     "Pointer",
     "Struct",
     "Vector",
+    "address_of",
     "ask",
     "call",
     "compile_bounds",

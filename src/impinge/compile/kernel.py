@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from impinge.compile import cache, machine
 from impinge.compile.bounds import FIELDS, bounds_assembly
 from impinge.compile.ir import assembly
+from impinge.compile.struct import address_of
 from impinge.errors import CompileError
 
 _loaded: dict[str, tuple[int, Any]] = {}
@@ -39,16 +41,23 @@ class Kernel:
     outputs: Mapping[str, tuple[int, int]]
     instructions: int
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """Length of the output buffer."""
         return sum(rows * columns for rows, columns in self.outputs.values())
 
-    def __call__(self, *values: ArrayLike) -> dict[str, NDArray[np.float64]]:
-        """Evaluate once from Python and return the outputs by name (vectors as 1-D arrays)."""
-        arrays = [np.ascontiguousarray(value, dtype=float).ravel() for value in values]
+    @functools.cached_property
+    def _places(self) -> dict[str, tuple[slice, tuple[int, int]]]:
+        """Where each output stands in the buffer, and its shape."""
+        ends = list(itertools.accumulate((rows * columns for rows, columns in self.outputs.values()), initial=0))
+        places = map(slice, ends, ends[1:])
+        return dict(zip(self.outputs, zip(places, self.outputs.values(), strict=True), strict=True))
+
+    def __call__(self, *values: ArrayLike, only: Iterable[str] | None = None) -> dict[str, NDArray[np.float64]]:
+        """Evaluate once from Python and return the outputs, all or some, by name (vectors as 1-D arrays)."""
+        arrays = [_vector(value) for value in values]
         sizes = [array.size for array in arrays]
-        if sizes != list(self.inputs.values()):
+        if sizes != self._sizes:
             raise CompileError(
                 f"kernel '{self.name}'",
                 "inputs of sizes " + ", ".join(f"{k}: {n}" for k, n in self.inputs.items()),
@@ -56,12 +65,11 @@ class Kernel:
                 "Pass one array for each input, in this order.",
             )
         out = np.zeros(self.size)
-        self._entry(*[array.ctypes.data for array in (*arrays, out)])
-        result, start = {}, 0
-        for name, (rows, columns) in self.outputs.items():
-            block = out[start : start + rows * columns]
-            result[name] = block if columns == 1 else block.reshape((rows, columns), order="F")
-            start += rows * columns
+        self._entry(*[address_of(array) if array.size else None for array in (*arrays, out)])
+        result, places = {}, self._places
+        for name in self.outputs if only is None else only:
+            place, shape = places[name]
+            result[name] = out[place] if shape[1] == 1 else out[place].reshape(shape, order="F")
         return result
 
     def bind(self, *arrays: NDArray[np.float64]) -> Callable[[], None]:
@@ -82,8 +90,22 @@ class Kernel:
         return call
 
     @functools.cached_property
+    def _sizes(self) -> list[int]:
+        return list(self.inputs.values())
+
+    @functools.cached_property
     def _entry(self) -> Any:
         return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.inputs) + 1))(self.address)
+
+
+def _vector(value: Any) -> NDArray[np.float64]:
+    """Return numbers as a vector in memory; one that may be written is taken as it is."""
+    if type(value) is float:
+        return np.array([value])
+    if type(value) is np.ndarray and value.ndim == 1 and _plain(value) and value.flags.writeable:
+        return value
+    vector = np.ascontiguousarray(value, dtype=float).ravel()
+    return vector if vector.flags.writeable else vector.copy()
 
 
 def _plain(array: NDArray[np.float64]) -> bool:

@@ -119,7 +119,8 @@ class Entry(Loop):
 
     @property
     def _loaded(self) -> Code:
-        prepare((self,))
+        if "_code" not in self.__dict__:
+            prepare((self,))
         code: Code = self.__dict__["_code"]
         return code
 

@@ -8,18 +8,17 @@ after packing (their arrays' elements may), which the loads tell the optimizer.
 from __future__ import annotations
 
 import ctypes
+import functools
 import weakref
 from collections.abc import Callable
-from operator import index
 from struct import Struct as Packing
+from struct import error as PackingError
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile.layout import FLOAT, INTEGER, ArrayKind, Layout, layout_of
-
-_DOUBLE, _INTEGER = Packing("d"), Packing("q")
+from impinge.compile.layout import FLOAT, ArrayKind, Layout, layout_of
 
 
 def address_of(array: NDArray[Any]) -> int:
@@ -48,8 +47,8 @@ def _forget(values: Any) -> None:
 
 
 def keep_array(array: NDArray[Any]) -> None:
-    """Remember how an array is packed that stays as it is and is part of many structs."""
-    _words[id(array)] = _described(array)
+    """Remember how a contiguous array is packed that stays as it is and is part of many structs."""
+    _words[id(array)] = array.dtype, array.ndim, _described(array)
     _constant.append(array)
 
 
@@ -57,8 +56,22 @@ def _described(array: NDArray[Any]) -> tuple[int, ...]:
     return (address_of(array), array.size, *array.shape, *array.strides)
 
 
+@functools.cache
+def _plan(struct: type) -> tuple[Layout, Packing, list[tuple[int, str, ArrayKind]], list[tuple[int, str, Layout]]]:
+    """Return how a named tuple is packed: its words, its arrays from the last to the first, and its structs."""
+    layout, arrays, structs, codes = layout_of(struct), [], [], ""
+    for k, field in enumerate(layout.fields):
+        kind = field.kind
+        if isinstance(kind, ArrayKind):
+            arrays.append((k, field.name, kind))
+        elif isinstance(kind, Layout):
+            structs.append((k, field.name, kind))
+        codes += "q" * kind.words if isinstance(kind, ArrayKind) else "d" if kind == FLOAT else "q"
+    return layout, Packing("=" + codes), arrays[::-1], structs
+
+
 _packed: dict[int, Struct] = {}
-_words: dict[int, tuple[int, ...]] = {}
+_words: dict[int, tuple[np.dtype[Any], int, tuple[int, ...]]] = {}
 _constant: list[Any] = []
 
 
@@ -76,27 +89,32 @@ class Struct:
     """
 
     def __init__(self, values: NamedTuple) -> None:
-        self.layout: Layout = layout_of(type(values))
+        self.layout: Layout
         self.address: int
-        words: list[int] = []
+        self.layout, packing, arrays, structs = _plan(type(values))
+        parts: list[Any] = list(values)
         self._kept: list[Any] = []
-        for field, value in zip(self.layout.fields, values, strict=True):
-            kind = field.kind
-            if kind is INTEGER:
-                words.append(index(value))
-            elif kind is FLOAT:
-                words.append(_INTEGER.unpack(_DOUBLE.pack(value))[0])
-            elif isinstance(kind, ArrayKind):
-                if value.dtype != kind.dtype or value.ndim != kind.indices or not value.flags.c_contiguous:
-                    raise TypeError(f"field '{field.name}' must be a contiguous array {kind}")
-                self._kept.append(value)
-                words += _words.get(id(value)) or _described(value)
-            else:
-                nested = _packed.get(id(value)) or Struct(value)
-                if nested.layout is not kind and nested.layout != kind:
-                    raise TypeError(f"field '{field.name}' must be a {kind}, not a {nested.layout}")
-                self._kept.append(nested)
-                words.append(nested.address)
-        self._memory = np.array(words, dtype=np.int64)
-        self.address = address_of(self._memory)
+        for k, name, kind in structs:
+            nested = _packed.get(id(parts[k])) or Struct(parts[k])
+            if nested.layout is not kind and nested.layout != kind:
+                raise TypeError(f"field '{name}' must be a {kind}, not a {nested.layout}")
+            self._kept.append(nested)
+            parts[k] = nested.address
+        for k, name, array_kind in arrays:  # from the last to the first: each becomes several words
+            value = parts[k]
+            self._kept.append(value)
+            known = _words.get(id(value))
+            if known is not None and known[0] == array_kind.dtype and known[1] == array_kind.indices:
+                parts[k : k + 1] = known[2]
+                continue
+            if value.dtype != array_kind.dtype or value.ndim != array_kind.indices or not value.flags.c_contiguous:
+                raise TypeError(f"field '{name}' must be a contiguous array {array_kind}")
+            parts[k : k + 1] = _described(value)
+        self._memory = bytearray(packing.size)
+        try:
+            packing.pack_into(self._memory, 0, *parts)
+        except PackingError as problem:
+            wrong = TypeError if str(problem).startswith("required") else OverflowError
+            raise wrong(f"a number of a {self.layout}: {problem}") from None
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self._as_parameter_ = self.address  # what ctypes passes for it

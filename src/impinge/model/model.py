@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,10 +274,10 @@ class Model:
         return self.terms_at(q, v, t, inputs, self.parameter_vector(parameters or {}))
 
     def terms_at(
-        self, q: ArrayLike, v: ArrayLike, t: float, u: ArrayLike, p: ArrayLike
+        self, q: ArrayLike, v: ArrayLike, t: float, u: ArrayLike, p: ArrayLike, only: Iterable[str] | None = None
     ) -> dict[str, NDArray[np.float64]]:
-        """Evaluate `terms` for inputs and parameters given as vectors."""
-        values, shapes = self._terms(q, v, t, u, p), self._terms.outputs
+        """Evaluate `terms`, all or some, for inputs and parameters given as vectors."""
+        values, shapes = self._terms(q, v, t, u, p, only=only), self._terms.outputs
         return {k: x.reshape(shapes[k], order="F") if k in ("M", "B", "H", "J", "T") else x for k, x in values.items()}
 
     def _compile(self, what: str, outputs: Mapping[str, Any]) -> Kernel:

@@ -27,7 +27,7 @@ from impinge.simulation.plant import EVALUATIONS, LEAPS, REJECTED, STEPS, Log, P
 from impinge.simulation.proof import PROVED, UNPROVED
 from impinge.simulation.record import EVENTS, ROWS
 from impinge.simulation.record import STEPS as STEP_LOG
-from impinge.simulation.result import Event, Result
+from impinge.simulation.result import Result
 from impinge.simulation.stepper import EXPLICIT
 from impinge.simulation.system import System
 from impinge.simulation.verdict import Findings
@@ -148,27 +148,13 @@ def assemble(
     table = _table_of(model, plant)
     signals = {name: rows[:, column] for name, column in table.columns}
     t = rows[:, 0]
-    energy = signals["energy_kinetic"] + signals["energy_potential"]
+    start, end = (float(signals["energy_kinetic"][k] + signals["energy_potential"][k]) for k in (0, -1))
     names = model.contacts
     both = list(zip(laws, model.gaps, strict=True))
     modes = [law.modes + (PASSED,) * gap.limited + (SLIDING,) * gap.slides for law, gap in both]
     closed = [law.closed + (False,) * gap.limited + (True,) * gap.slides for law, gap in both]
-    events = tuple(
-        Event(
-            time=time,
-            contact=names[int(c)],
-            before=modes[int(c)][int(before)],
-            after=modes[int(c)][int(after)],
-            impulse=impulse,
-            row=int(row),
-            impact=impact,
-        )
-        for time, c, before, after, impulse, row, impact in log.events[: log.used[EVENTS]].tolist()
-    )
     last = slice(int(t.searchsorted(t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
-    balance = energy_balance(
-        float(energy[0]), float(energy[-1]), {work: float(signals[f"work_{work}"][-1]) for work in WORKS}
-    )
+    balance = energy_balance(start, end, {work: float(signals[f"work_{work}"][-1]) for work in WORKS})
     certificate = Certificate(
         constraint_drift=float(w.extremes.table[-1, WORST + DRIFT]) if plant.nh else None,
         contacts={gap.name: _contact(signals, last, closed[c], w, c, gap) for c, gap in enumerate(model.gaps)},
@@ -176,7 +162,7 @@ def assemble(
         steps=int(w.counts[STEPS]),
         rejected=int(w.counts[REJECTED]),
         evaluations=int(w.counts[EVALUATIONS]),
-        events=len(events),
+        events=int(log.used[EVENTS]),
         findings=_findings(model, laws, plant, w, packed, signals),
         proved=int(w.proof.counts[PROVED]),
         unproved=int(w.proof.counts[UNPROVED]),
@@ -191,7 +177,7 @@ def assemble(
         laws={name: law.name for name, law in zip(names, laws, strict=True)},
         modes=dict(zip(names, modes, strict=True)),
         closed=dict(zip(names, closed, strict=True)),
-        events=events,
+        event_table=log.events[: log.used[EVENTS]].copy(),
         steps=log.steps[: log.used[STEP_LOG]].copy(),
         certificate=certificate,
         tolerance=plant.atol,

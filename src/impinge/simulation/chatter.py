@@ -9,6 +9,7 @@ import numpy as np
 
 from impinge.compile import ask, jit
 from impinge.simulation import contacts
+from impinge.simulation.decide import decide_modes
 from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.instant import (
     CHATTER,
@@ -16,7 +17,6 @@ from impinge.simulation.instant import (
     CYCLE,
     TOO_SMALL,
     any_changed,
-    decide_modes,
     restart,
     return_modes,
     strikes_solved,

@@ -8,9 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from impinge.compile import address_of
 from impinge.contact.law import FUNCTIONS, ContactLaw, Law, is_compliant
 from impinge.errors import InputError, StartError, show, unknown_name
 from impinge.model import Gap, Model, Quantity
+from impinge.simulation.inertia import surely_inertia
 from impinge.simulation.system import System
 
 # How far a start state may miss a constraint or sink into a surface, in the row's unit.
@@ -90,7 +92,15 @@ def _is_law(one: object, kind: Any) -> bool:
 
 
 def friction_of(model: System, p: FloatArray) -> FloatArray:
-    """Return the coefficients of friction of all contacts."""
+    """Return the coefficients of friction of all contacts; those of the last parameters are kept with the model."""
+    known, kept = p.tobytes(), model.__dict__.get("_friction_of")
+    if kept is None or kept[0] != known:
+        kept = model.__dict__["_friction_of"] = known, _checked_friction(model, p)
+    mu: FloatArray = kept[1].copy()
+    return mu
+
+
+def _checked_friction(model: System, p: FloatArray) -> FloatArray:
     mu = model.friction_at(p)
     if not any(gap.slides for gap in model.gaps):
         return mu
@@ -110,7 +120,7 @@ def check_start(
 ) -> None:
     """Raise the error that fits if a model cannot start here: M, constraints, gaps that are closed too far."""
     who = f"start of model '{model.name}'"
-    terms = model.terms_at(q, v, t, u, p)
+    terms = model.terms_at(q, v, t, u, p, only=("M", "h", "h_dot", "H", "gap"))
     check_inertia(who, terms["M"])
     check_constraints(who, model, terms)
     check_gaps(who, model.gaps, laws, terms["gap"])
@@ -154,11 +164,11 @@ def check_gaps(
 
     Under a compliant law, whose contacts rest at some depth, they may be below zero by ``deepest``, else by anything.
     """
-    for c, (quantity, law, value) in enumerate(zip(gaps, laws, values, strict=True)):
+    for c, (quantity, law, value) in enumerate(zip(gaps, laws, values.tolist(), strict=True)):
         overlaps = value < -(START_TOLERANCE if tolerance is None else float(tolerance[c])) and not quantity.limited
         if overlaps and is_compliant(law):
             overlaps = value < -(np.inf if deepest is None else float(deepest[c]))
-        if np.isnan(value) or overlaps:
+        if value != value or overlaps:
             raise StartError(
                 who,
                 f"gap '{quantity.name}' of zero or more",
@@ -173,6 +183,10 @@ def _smallest(M: FloatArray) -> float:
 
 def check_inertia(who: str, M: FloatArray) -> None:
     """Raise the error that fits if an inertia matrix is none."""
+    contiguous, n = np.ascontiguousarray(M), M.shape[0]
+    scratch = np.empty_like(contiguous)
+    if surely_inertia.unchecked(address_of(contiguous), n, n, address_of(scratch), n, n):
+        return
     if not np.isfinite(M).all() or (np.abs(M - M.T) > 1e-12 + 1e-9 * np.abs(M)).any():
         raise StartError(who, "a finite, symmetric inertia matrix", f"M = {M.tolist()}", "Check kinetic(...) there.")
     size = np.sqrt(np.abs(np.diag(M)))  # coordinates in different units are compared without them

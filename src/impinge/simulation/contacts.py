@@ -336,3 +336,12 @@ def aim(plant: Any, w: Any, rows: Any) -> bool:
                 turned |= slow and abs(w.attempt[s] - w.direction[s]) > _STRAIGHT
                 w.direction[s] = w.attempt[s]
     return turned
+
+
+@jit
+def slides_in_plane(plant: Any, w: Any) -> bool:
+    """Tell whether a contact slides rigidly in a plane, so that its direction turns."""
+    found = False
+    for c in range(plant.nc):
+        found |= w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and plant.slips[c + 1] > plant.slips[c] + 1
+    return found

@@ -24,7 +24,7 @@ from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.chatter import crowded, lingers, longest_leap, steps_over
 from impinge.simulation.dynamics import restore_gaps
-from impinge.simulation.guards import resolution
+from impinge.simulation.guards import guards_at, resolution
 from impinge.simulation.instant import (
     CHATTER,
     CROWDED,
@@ -132,6 +132,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             count_proved(plant, w)
         elif ask(plant.proof.prove, (plant, w, t, h, low)) != 0:
             low, high = w.proof.event[0], w.proof.event[1]
+            guards_at(plant, w, t, h, low, 0)
         w.counts[STEPS] += 1
         step = log.steps[log.used[STEP_LOG]]
         step[0], step[1] = t, min(low, 1.0) * h

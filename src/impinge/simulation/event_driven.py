@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Struct
 from impinge.contact.law import Law
-from impinge.simulation import dynamics, engine, inside, instant, judge, observe, prove, record, trace
+from impinge.simulation import dynamics, engine, inertia, inside, instant, judge, observe, prove, record, trace
 from impinge.simulation.plant import FORCE, JAMMED, TIME, VALUE, Workspace
 from impinge.simulation.system import System
 from impinge.simulation.unsolved import why_unsolved
@@ -22,7 +22,7 @@ class EventDriven:
 
     code = (
         *(engine.hold, instant.begin, record.add_current, dynamics.right_hand_side, dynamics.find_press),
-        *(prove.prove, trace.trace, trace.bound, observe.note, inside.look, judge.judge),
+        *(prove.prove, trace.trace, trace.bound, observe.note, inside.look, judge.judge, inertia.surely_inertia),
     )
 
     def __init__(self, model: System, laws: Sequence[Law], w: Workspace, packed: tuple[Struct, Struct]) -> None:
@@ -32,7 +32,7 @@ class EventDriven:
 
     def begin(self, end: float, log: Struct) -> int:
         """Find the modes in which the run starts."""
-        return instant.begin(*self.packed, log, end)
+        return int(instant.begin.unchecked(*self.addresses, log.address, end))
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""

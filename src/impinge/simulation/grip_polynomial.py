@@ -52,7 +52,7 @@ def _square(vector: Any, first: int, last: int) -> float:
 
 
 @jit
-def _scale(plant: Any, w: Any, c: int) -> float:
+def friction_scale(plant: Any, w: Any, c: int) -> float:
     """Return a force by which a difference of squares is divided: the largest at both ends of the step."""
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     kind = PRESS if plant.bristled[c] != 0 else FORCE
@@ -64,8 +64,8 @@ def _scale(plant: Any, w: Any, c: int) -> float:
 
 
 @jit
-def write_friction_node(plant: Any, w: Any, rows: Any, c: int, n: int) -> None:
-    """Write the two guards of friction at a node of the step, for rows there."""
+def write_friction_node(plant: Any, w: Any, rows: Any, c: int, n: int, scale: float) -> None:
+    """Write the two guards of friction at a node of the step, for rows there; see `friction_scale`."""
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     k, slides = PARTS * contacts.grip_guard(plant), w.mode[c] == plant.sliding[c]
     if plant.bristled[c] == 0:
@@ -76,5 +76,5 @@ def write_friction_node(plant: Any, w: Any, rows: Any, c: int, n: int) -> None:
         w.nodes[k + PARTS, n] = (friction.HELD - speed / friction.HELD) * (TOUCHING / SLOW)
     held = _square(rows[PRESS if plant.bristled[c] != 0 else FORCE, m:], first, last)
     limit = plant.mu[c] * rows[FORCE, i]
-    spare = (limit * limit - held) / _scale(plant, w, c) * (TOUCHING / NOTHING)
+    spare = (limit * limit - held) / scale * (TOUCHING / NOTHING)
     w.nodes[k, n] = -spare if slides else spare

@@ -11,7 +11,7 @@ from impinge.contact.law import ABSENT, PARTS, watched_by
 from impinge.simulation import contacts
 from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.plant import PRESS, RATE, VALUE
-from impinge.simulation.step import dense_state
+from impinge.simulation.step import dense_motion, dense_state
 from impinge.simulation.still import STILL, fastest_stick
 
 
@@ -59,14 +59,21 @@ def wants_change(plant: Any, w: Any, rows: Any, c: int) -> bool:
 def evaluate_inside(plant: Any, w: Any, t: float, h: float, theta: float, y: Any) -> None:
     """Write the state at t + θh of the step just computed to y, in which what sticks stands still, and evaluate it."""
     dense_state(plant, w, h, theta, y)
-    evaluate_and_press(plant, w, t + theta * h, y, w.scratch[1])
+    evaluate_still(plant, w, t + theta * h, y)
+
+
+@jit
+def evaluate_still(plant: Any, w: Any, t: float, y: Any) -> None:
+    """Evaluate a state in which what sticks is made to stand still; its derivative is then in ``w.scratch[1]``."""
+    evaluate_and_press(plant, w, t, y, w.scratch[1])
     if plant.nt > 0 and fastest_stick(plant, w, w.rows, False) > STILL:
-        ask(plant.stop_slips, (plant, w, t + theta * h, y, np.int64(0)))
-        evaluate_and_press(plant, w, t + theta * h, y, w.scratch[1])
+        ask(plant.stop_slips, (plant, w, t, y, np.int64(0)))
+        evaluate_and_press(plant, w, t, y, w.scratch[1])
 
 
 @jit
 def guards_at(plant: Any, w: Any, t: float, h: float, theta: float, side: int) -> None:
     """Write the true guards of all contacts at t + θh of the step just computed."""
-    evaluate_inside(plant, w, t, h, theta, w.scratch[0])
+    dense_motion(plant, w, h, theta, w.scratch[0])
+    evaluate_still(plant, w, t + theta * h, w.scratch[0])
     guards_of_rows(plant, w, w.rows, side)

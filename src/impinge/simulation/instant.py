@@ -13,13 +13,13 @@ import numpy as np
 from impinge.compile import ask, entry, jit
 from impinge.simulation import contacts
 from impinge.simulation.check import START_TOLERANCE
+from impinge.simulation.decide import decide_evaluated, decide_modes
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
-from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution, wants_change
+from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution
 from impinge.simulation.locate import find_event
 from impinge.simulation.observe import note_extremes, note_state
 from impinge.simulation.plant import (
     ERROR,
-    JAMMED,
     LEAST_ERROR,
     LEFT_TIME,
     ROW_TIME,
@@ -34,21 +34,13 @@ from impinge.simulation.plant import (
     assign,
     assign_rows,
 )
-from impinge.simulation.record import add_events, add_row, add_samples
+from impinge.simulation.record import add_events, add_known_row, add_row, add_samples
 from impinge.simulation.roots import NONE
-from impinge.simulation.settle import contradicted, driven
-from impinge.simulation.slide import steer
 from impinge.simulation.step import first_step, try_step
 from impinge.simulation.still import STILL, fastest_stick, stop_slips_of
 
 # So many events in a row for each contact, without time between them, are chatter.
 _MOST_EVENTS = 200
-
-# Directions in which contacts begin to slide are improved so often, until they turn by less than this.
-_TURNS, _STRAIGHT = 60, 1e-9
-
-# What sticks is stopped so often at one instant: where feet contradict each other a rate remains.
-_STILLED = 3
 
 # What a run comes back with.
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED, CROWDED = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -62,124 +54,30 @@ def swap(one: Any, other: Any) -> None:
 
 
 @jit
-def decide_modes(plant: Any, w: Any) -> bool:
-    """Change modes at the current instant until none changes; return False if they never stop, or a contact jams.
+def _resume(plant: Any, w: Any) -> bool:
+    """Let the next step begin at the current state, whose derivative is in ``w.K[0]``.
 
-    First every contact decides at once. Then one at a time, the first that wants to: this is the
-    least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
-    If that does not end, or contacts ask for what they cannot have together, one problem is solved for all.
-    ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
-    derivative at the current state is then in ``w.K[0]``.
+    Tell whether its rows, in ``w.rows_start``, are to the last bit those that evaluating it again would give.
     """
-    t = w.time[TIME]
-    w.counts[JAMMED] = 0
-    evaluate_and_press(plant, w, t, w.y, w.K[0])
-    if plant.nt > 0:
-        turned = contacts.realign(plant, w)
-        turned |= contacts.aim(plant, w, w.rows)
-        if turned:
-            evaluate_and_press(plant, w, t, w.y, w.K[0])
-    settled, steered, stilled = False, False, 0
-    for attempt in range(50 + 10 * plant.nc):
-        if plant.settle != 0 and not settled and contradicted(plant, w):
-            settled = True
-            if _settle(plant, w, t):
-                continue
-        if not _decide_again(plant, w, attempt):
-            if plant.nt > 0 and not steered and _steer(plant, w, t):
-                steered = True
-                continue
-            if plant.nt > 0 and stilled < _STILLED and _still(plant, w, t):
-                stilled += 1
-                continue
-            jams = w.counts[JAMMED] != 0
-            if settled or plant.settle == 0 or not (jams or driven(plant, w)):
-                return not jams
-            settled = True
-            if not _settle(plant, w, t):
-                return not jams
-            continue
-        w.counts[JAMMED] = 0
-        evaluate_and_press(plant, w, t, w.y, w.K[0])
-    if settled or plant.settle == 0 or not _settle(plant, w, t) or w.counts[JAMMED] != 0:
-        return False
-    agree = True
-    for c in range(plant.nc):
-        agree &= not wants_change(plant, w, w.rows, c)
-    return agree
-
-
-@jit
-def _still(plant: Any, w: Any, t: float) -> bool:
-    """Stop what has come to stick; what slides may then slide another way: tell whether there was anything to stop."""
-    if fastest_stick(plant, w, w.rows, True) <= STILL:
-        return False
-    ask(plant.stop_slips, (plant, w, t, w.y, np.int64(1)))
-    contacts.realign(plant, w)
-    evaluate_and_press(plant, w, t, w.y, w.K[0])
-    return True
-
-
-@jit
-def _steer(plant: Any, w: Any, t: float) -> bool:
-    """Find the directions in which contacts begin to slide; tell whether there was one to turn."""
-    found = False
-    for _ in range(_TURNS):
-        if steer(plant, w) <= _STRAIGHT:
-            break
-        found = True
-        evaluate_and_press(plant, w, t, w.y, w.K[0])
-    return found
-
-
-@jit
-def _decide_again(plant: Any, w: Any, attempt: int) -> bool:
-    """Let contacts decide, all in the first attempt, later the first that wants to; tell whether one changed."""
-    again = False
-    if attempt % max(plant.nc, 10) == 0 and w.counts[STALLED] == 0:
-        for c in range(plant.nc):
-            w.changed[c] = 0
-    for c in range(plant.nc):
-        mode = contacts.decide(plant, w, w.rows, c, w.fired[c])
-        w.fired[c] = 0
-        if mode != w.mode[c]:
-            contacts.change(plant, w, c, mode)
-            w.changed[c] = 1
-            again = True
-            if attempt > 0:
-                break
-    return again
-
-
-@jit
-def _settle(plant: Any, w: Any, t: float) -> bool:
-    """Decide for all contacts at once, and evaluate; return False if there is no decision."""
-    if ask(plant.settle, (plant, w)) != 0:
-        return False
-    for c in range(plant.nc):
-        if w.mode[c] != w.left_mode[c]:
-            w.changed[c] = 1
-    w.counts[JAMMED] = 0
-    evaluate_and_press(plant, w, t, w.y, w.K[0])
-    return True
-
-
-@jit
-def _resume(plant: Any, w: Any) -> None:
-    """Let the next step begin at the current state, whose derivative is in ``w.K[0]``."""
     assign_rows(w.rows_start, w.rows)
-    stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
+    same = plant.tidy == 0
+    if plant.nt > 0:
+        same &= fastest_stick(plant, w, w.rows_start, True) <= STILL
+        stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
+        same &= not contacts.slides_in_plane(plant, w)
     restore_gaps(plant, w)
     note_extremes(plant, w, w.rows_start)
+    return same
 
 
 @jit
-def restart(plant: Any, w: Any, longest: float) -> None:
-    """Begin afresh at the current state after the equations have changed."""
-    _resume(plant, w)
+def restart(plant: Any, w: Any, longest: float) -> bool:
+    """Begin afresh at the current state after the equations have changed; tell the same as `_resume`."""
+    same = _resume(plant, w)
     w.time[ERROR] = LEAST_ERROR
     if plant.fixed_step == 0.0:
         w.time[STEP] = first_step(plant, w, w.time[TIME], longest)
+    return same
 
 
 @jit
@@ -265,32 +163,35 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
     if not any_changed(plant, w):
         _resume(plant, w)
         return DONE
-    restart(plant, w, longest)
-    _add_both(plant, w, log, t)
-    return DONE
-
-
-@jit
-def _add_both(plant: Any, w: Any, log: Any, t: float) -> None:
-    """Record both sides of an instant, and its events."""
+    same = restart(plant, w, longest)
     swap(w.u, w.held)
     swap(w.direction, w.left_direction)
     add_row(plant, w, log, t, w.left_y, w.left_mode)
     swap(w.direction, w.left_direction)
     swap(w.u, w.held)
-    add_row(plant, w, log, t, w.y, w.mode)
+    _add_right(plant, w, log, t, same)
+    return DONE
+
+
+@jit
+def _add_right(plant: Any, w: Any, log: Any, t: float, same: bool) -> None:
+    """Record the right side of an instant, whose rows are in ``w.rows_start`` if they are the same, and its events."""
+    if same:
+        add_known_row(plant, w, log, t, w.y, w.mode, w.rows_start)
+    else:
+        add_row(plant, w, log, t, w.y, w.mode)
     add_events(plant, w, log, t)
 
 
 @jit
 def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, longest: float) -> int:
-    """Carry out the events of one instant of the step just computed."""
+    """Carry out the events of one instant of the step just computed; ``w.guards[0]`` are the guards just before it."""
     t = w.time[TIME]
     assign(w.held, w.u)
     left_time = t + low * h
     contacts.remember(w)
     evaluate_inside(plant, w, t, h, low, w.left_y)
-    guards_of_rows(plant, w, w.rows, 0)
+    assign_rows(w.rows_end, w.rows)  # of the left side from now on
     note_state(plant, w, w.rows, left_time, w.left_y)
 
     after = min(1.0, max(high, low + resolution(t) / h))
@@ -302,23 +203,34 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
         for k in range(contacts.guard_count(plant)):
             if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
                 w.fired[c] |= 1 << k
+    assign(w.K[0], w.scratch[1])
     if plant.strike != 0:
+        assign_rows(w.rows_start, w.rows)
         if ask(plant.strike, (plant, w)) != 0:
             _go_back(plant, w, left_time)
             return UNSOLVED
         if any_changed(plant, w):
             assign(w.left_y, w.trial)  # velocities jump from those at the very instant
-    if not decide_modes(plant, w):
+            assign_rows(w.rows_end, w.rows_start)
+        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    if not decide_evaluated(plant, w):
         _go_back(plant, w, left_time)
         return CYCLE
+    known = plant.strike == 0 or w.time[TAIL] == 0.0  # else a step is tried, which has rows of its own
     if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
         left_time = w.time[TIME]
-    restart(plant, w, longest)
+    same = restart(plant, w, longest)
 
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
     if any_changed(plant, w):
-        _add_both(plant, w, log, left_time)
+        swap(w.direction, w.left_direction)
+        if known:
+            add_known_row(plant, w, log, left_time, w.left_y, w.left_mode, w.rows_end)
+        else:
+            add_row(plant, w, log, left_time, w.left_y, w.left_mode)
+        swap(w.direction, w.left_direction)
+        _add_right(plant, w, log, left_time, same)
         w.time[ROW_TIME] = w.time[TIME]
     return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
 

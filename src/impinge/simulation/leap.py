@@ -8,8 +8,8 @@ solution: with impulses p over the length τ,
     gaps     0 ≤ p ⊥ γ̇⁺ − (γ̇ + τ γ̈*) ≥ 0,  where γ̈* is what the contact's law asks for; an open gap may close, not pass
     slips    Coulomb's cone
 
-W, M and a are those of its middle, so that it keeps its account of energy to second order. Velocities jump as the step begins and stay; modes follow from the impulses, forces are p/τ,
-and behind the step the run goes on from event to event.
+W, M and a are those of its middle, so that it keeps its account of energy to second order. Velocities jump as the step
+begins and stay; modes follow from the impulses, forces are p/τ, and behind the step the run goes on from event to event.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _gives(plant: Any, w: Any, i: int) -> bool:
 
 @jit
 def feet_in_plane(plant: Any, w: Any, speed: float) -> int:
-    """Return how many closed contacts have friction in a plane, or none if none slides more slowly than a speed, m/s."""
+    """Return how many closed contacts have friction in a plane; none if none slides more slowly than a speed, m/s."""
     count, slow, rates = 0, speed == np.inf, w.rows_start[RATE, plant.nh + plant.nc :]
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]

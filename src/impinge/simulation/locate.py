@@ -13,7 +13,7 @@ import numpy as np
 from impinge.compile import jit
 from impinge.contact.law import ABSENT, PARTS, TOUCHING, watched_by
 from impinge.simulation import contacts
-from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, write_friction_node
+from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, friction_scale, write_friction_node
 from impinge.simulation.guards import evaluate_inside, guards_at, guards_of_rows, resolution, wants_change
 from impinge.simulation.plant import DOUBT, VALUE, impulses
 from impinge.simulation.quiet import gap_alone, pushes_throughout, span
@@ -25,6 +25,9 @@ _ROUNDS = 64
 ITSELF = -1  # in place of a guard of a contact: its gap
 # A part of a guard that is above zero by this share of its size, where another falls, may be below: see there.
 _ABOUT = 1e-6
+# How far beyond where a straight line falls a guard is looked at, to have the fall between two values, and how far away
+# a line does not tell any more.
+_BEYOND, _ASTRAY = 1.25, 1e-3
 
 
 @jit
@@ -53,7 +56,9 @@ def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
     count, rubs = PARTS * contacts.guard_count(plant), plant.nt > 0 and plant.sliding[c] >= 0 and closed
     for k in range(count):
         w.nodes[k, 0], w.nodes[k, DEGREE] = w.parts[0, c, k], w.parts[1, c, k]
+    scale = 1.0
     if rubs:
+        scale = friction_scale(plant, w, c)
         friction_polynomials(plant, w, c)
     for n in range(1, DEGREE):
         theta = NODES[n]
@@ -77,10 +82,10 @@ def _sample_parts(plant: Any, w: Any, h: float, c: int) -> bool:
             w.nodes[k, n] = parts[k]
         if rubs:
             friction_at(plant, w, h, c, theta, press)
-            write_friction_node(plant, w, w.grip, c, n)
+            write_friction_node(plant, w, w.grip, c, n, scale)
     if rubs:
-        write_friction_node(plant, w, w.rows_start, c, 0)
-        write_friction_node(plant, w, w.rows_end, c, DEGREE)
+        write_friction_node(plant, w, w.rows_start, c, 0, scale)
+        write_friction_node(plant, w, w.rows_end, c, DEGREE, scale)
     return True
 
 
@@ -171,10 +176,13 @@ def _guard_at(plant: Any, w: Any, t: float, h: float, theta: float, c: int, k: i
 
 @jit
 def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float) -> tuple[float, float, float, float]:
-    """Return a, f(a) > 0, b and f(b) < 0 around the candidate of a guard; b = NONE if there is no such fall."""
+    """Return a, f(a) > 0, b and f(b) < 0 around the candidate of a guard; b = NONE if there is no such fall.
+
+    If the candidate is farther from the fall than the first two values are, they tell where it may be.
+    """
     guess, width = w.candidates[c, k], 1e-8
     low, high, above, below = guess, guess, 0.0, 0.0
-    for _ in range(10):
+    for n in range(10):
         if not above > 0.0:
             low = max(0.0, guess - width)
             above = _guard_at(plant, w, t, h, low, c, k, band)
@@ -183,6 +191,16 @@ def _bracket(plant: Any, w: Any, t: float, h: float, c: int, k: int, band: float
             below = _guard_at(plant, w, t, h, high, c, k, band)
         if above > 0.0 and below < 0.0:
             return low, above, high, below
+        if n == 0 and above > below and (above < 0.0 or below > 0.0):
+            slope = (above - below) / (high - low)
+            way = _BEYOND * (below if below > 0.0 else above) / slope
+            x = (high if below > 0.0 else low) + way
+            if abs(way) < _ASTRAY and 0.0 < x < 1.0:
+                f = _guard_at(plant, w, t, h, x, c, k, band)
+                if below > 0.0 and f < 0.0:
+                    return high, below, x, f
+                if above < 0.0 and f > 0.0:
+                    return x, f, low, above
         width *= 8.0
     return 0.0, 0.0, NONE, 0.0
 
@@ -198,7 +216,8 @@ def close_in(
     for _ in range(100):
         if high - low <= tolerance:
             break
-        x = a + min(max(fraction, 1e-3), 1.0 - 1e-3) * (b - a)
+        least = min(0.5, 0.7 * tolerance / (high - low))
+        x = a + min(max(fraction, least), 1.0 - least) * (b - a)
         if x <= low or x >= high:
             x = 0.5 * (low + high)
             if x <= low or x >= high:
@@ -277,7 +296,8 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
     """Locate guards that fell clearly before θ, and tell whether there are any.
 
     The polynomials may have put two close roots in the wrong order. A guard that was located where it falls
-    through −TOUCHING is about there just before: only beyond twice that has it fallen earlier.
+    through −TOUCHING is about there just before: only beyond twice that has it fallen earlier. If there is none,
+    ``w.guards[0]`` are from now on the guards just before: those that fall with this one are still above zero there.
     """
     before = theta - resolution(t) / h
     if before <= 0.0:
@@ -291,6 +311,10 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
                 low, high = close_in(plant, w, t, h, c, k, 0.0, bracket)
                 w.candidates[c, k], w.after[c, k] = low, max(high, min(before, low + resolution(t) / h))
                 found = True
+    if not found:
+        for c in range(plant.nc):
+            for k in range(contacts.guard_count(plant)):
+                w.guards[0, c, k] = w.guards[1, c, k]
     return found
 
 

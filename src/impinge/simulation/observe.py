@@ -155,7 +155,7 @@ def note_state(plant: Any, w: Any, rows: Any, t: float, y: Any) -> None:
 
 
 @jit
-def note_row(plant: Any, w: Any, t: float, y: Any) -> None:
-    """Note a state that is recorded, as it was just evaluated, if there is friction."""
+def note_row(plant: Any, w: Any, t: float, y: Any, rows: Any) -> None:
+    """Note a state that is recorded, whose rows are given, if there is friction."""
     if plant.nt > 0:
-        ask(plant.note, (plant, w, t, y, w.rows, ROWS, -1))
+        ask(plant.note, (plant, w, t, y, rows, ROWS, -1))

@@ -166,6 +166,19 @@ class Log(NamedTuple):
 EVENT_COLUMNS = 7
 
 
+_ROOM = 2048  # rows and steps of a log at first
+
+
+def log_of(plant: Plant) -> Log:
+    """Allocate an empty log."""
+    return Log(
+        rows=np.zeros((_ROOM, columns(plant)["y"].stop)),
+        events=np.zeros((64 + 4 * plant.nc, EVENT_COLUMNS)),
+        steps=np.zeros((_ROOM, 2)),
+        used=np.zeros(3, dtype=np.int64),
+    )
+
+
 def columns(plant: Plant) -> dict[str, slice]:
     """Return where each kind of signal stands in a row of the log."""
     sizes = {

@@ -1,4 +1,4 @@
-"""Workspaces that are used again: to allocate and pack one takes as long as a short run."""
+"""Workspaces and logs that are used again: to allocate and pack them takes as long as a short run."""
 
 from __future__ import annotations
 
@@ -9,23 +9,28 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import Struct, pack_once
-from impinge.simulation.plant import Plant, Workspace, workspace
+from impinge.simulation.plant import Log, Plant, Workspace, log_of, workspace
 
 _free: dict[tuple[int, ...], list[Room]] = {}
 
 
 class Room:
-    """A workspace, packed, and how it looks at the start of a run; all its arrays stand in one piece of memory."""
+    """A workspace and a log, packed, and how the workspace looks at the start of a run.
 
-    def __init__(self, w: Workspace) -> None:
+    All arrays of the workspace stand in one piece of memory. A result has its own copy of what is in the log.
+    """
+
+    def __init__(self, w: Workspace, log: Log) -> None:
         self._memory = np.zeros(_size(w), dtype=np.int64)
         self.w: Workspace = pack_once(_placed(w, self._memory))  # a time stepper's workspace contains it
         self._start = self._memory.copy()
         self.packed = Struct(self.w)
+        self.log, self.packed_log = log, Struct(log)
 
     def tidy(self) -> None:
         """Make everything as it was when it was new."""
         np.copyto(self._memory, self._start)
+        self.log.used[:] = 0
 
 
 def _size(fields: Any) -> int:
@@ -58,7 +63,7 @@ def room_for(plant: Plant, kernel_size: int) -> Iterator[Room]:
     try:
         room = free.pop()
     except IndexError:
-        room = Room(workspace(plant, kernel_size))
+        room = Room(workspace(plant, kernel_size), log_of(plant))
     else:
         room.tidy()
     try:

@@ -40,20 +40,9 @@ def measure(plant: Plant, w: Workspace, t: float, y: Vector) -> None:
 
 
 @jit
-def write_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any) -> None:
-    """Write one row of the log for a state and modes; the workspace's own modes stay as they are.
-
-    That is no part of the motion: what it evaluates is not counted.
-    """
-    nc, count = plant.nc, w.counts[EVALUATIONS]
-    for c in range(nc):
+def _exchange_modes(w: Any, mode: Any) -> None:
+    for c in range(mode.size):
         w.mode[c], mode[c] = mode[c], w.mode[c]
-    evaluate(plant, w, t, y, w.scratch[1])
-    note_row(plant, w, t, y)
-    for c in range(nc):
-        w.mode[c], mode[c] = mode[c], w.mode[c]
-    w.counts[EVALUATIONS] = count
-    fill_row(plant, w, row, t, y, mode, w.rows)
 
 
 @jit
@@ -79,8 +68,25 @@ def fill_row(plant: Any, w: Any, row: Any, t: float, y: Any, mode: Any, rows: An
 
 @jit
 def add_row(plant: Any, w: Any, log: Any, t: float, y: Any, mode: Any) -> None:
-    """Append a row to the log."""
-    write_row(plant, w, log.rows[log.used[ROWS]], t, y, mode)
+    """Append a row to the log for a state and modes; the workspace's own modes stay as they are.
+
+    That is no part of the motion: what it evaluates is not counted.
+    """
+    count = w.counts[EVALUATIONS]
+    _exchange_modes(w, mode)
+    evaluate(plant, w, t, y, w.scratch[1])
+    _exchange_modes(w, mode)
+    w.counts[EVALUATIONS] = count
+    add_known_row(plant, w, log, t, y, mode, w.rows)
+
+
+@jit
+def add_known_row(plant: Any, w: Any, log: Any, t: float, y: Any, mode: Any, rows: Any) -> None:
+    """Append a row to the log for a state and modes whose constraints and contacts are described already."""
+    _exchange_modes(w, mode)
+    note_row(plant, w, t, y, rows)
+    _exchange_modes(w, mode)
+    fill_row(plant, w, log.rows[log.used[ROWS]], t, y, mode, rows)
     log.used[ROWS] += 1
     w.time[ROW_TIME] = t
 
@@ -93,10 +99,7 @@ def add_even_row(plant: Any, w: Any, log: Any, t: float, y: Any) -> None:
     w.counts[EVALUATIONS] = count
     for i in range(plant.nh + plant.nc + plant.ns):
         w.rows[RATE, i], w.rows[FORCE, i] = w.rows_end[RATE, i], w.rows_end[FORCE, i]
-    note_row(plant, w, t, y)
-    fill_row(plant, w, log.rows[log.used[ROWS]], t, y, w.mode, w.rows)
-    log.used[ROWS] += 1
-    w.time[ROW_TIME] = t
+    add_known_row(plant, w, log, t, y, w.mode, w.rows)
 
 
 @jit
@@ -153,5 +156,5 @@ def add_samples(plant: Any, w: Any, log: Any, t: float, h: float, until: float) 
             count = w.counts[EVALUATIONS]
             evaluate_inside(plant, w, t, h, (sample - t) / h, w.scratch[0])
             w.counts[EVALUATIONS] = count
-            add_row(plant, w, log, sample, w.scratch[0], w.mode)
+            add_known_row(plant, w, log, sample, w.scratch[0], w.mode, w.rows)
         w.counts[SAMPLES] += 1

@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,8 @@ class Result:
         units, kinds: for each signal, its unit and what it is: coordinate, velocity, gap, force, input, ...
         modes, closed: for each contact, the names of its law's modes and whether it is closed in them.
         laws: for each contact, the name of its law.
+        event_table: what ``events`` are made of, n × 7: time, contact and its modes before and after as indices,
+            impulse, row, impact.
         ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is. Whether it kept
             its promises is ``certificate.ok``.
         steps: start and length of every accepted step, n × 2.
@@ -97,12 +100,23 @@ class Result:
     laws: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]]
     closed: Mapping[str, tuple[bool, ...]]
-    events: tuple[Event, ...]
+    event_table: FloatArray
     steps: FloatArray
     certificate: Certificate
     tolerance: float
     ok: bool
     reason: str
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """The events in order of time; they are made when they are asked for first."""
+        names, modes = list(self.modes), list(self.modes.values())
+        found = []
+        for time, c, before, after, impulse, row, impact in self.event_table.tolist():
+            contact = int(c)
+            of = modes[contact]
+            found.append(Event(time, names[contact], of[int(before)], of[int(after)], impulse, int(row), impact))
+        return tuple(found)
 
     def __getitem__(self, name: str) -> FloatArray:
         if name not in self.signals:
@@ -247,7 +261,7 @@ class Result:
         end = "reached its end" if self.ok else f"stopped early: {self.reason}"
         head = f"result of {self.model}{f' under {laws}' if laws else ''}: {self.t[-1]:g} s simulated"
         lines = [
-            f"{head}, {self.t.size} rows, {len(self.events)} events, {end}",
+            f"{head}, {self.t.size} rows, {len(self.event_table)} events, {end}",
             f"verdicts: {said(self.certificate.verdicts)}",
             *(f"  BROKEN  {verdict}" for verdict in self.certificate.broken),
         ]

@@ -23,6 +23,8 @@ TO_BERNSTEIN = np.linalg.inv(_BASIS)
 _STRETCH = float(np.abs(TO_BERNSTEIN).sum(axis=1).max())
 
 _DEPTH = 32
+# How near a root of a polynomial is found, as a share of the interval; a value that stands for one just beside zero.
+_NEAR, _TINY = 2.0**-46, 1e-300
 NONE = 2.0  # later than the end of any step
 
 
@@ -80,6 +82,49 @@ def _signs(b: Any) -> tuple[int, int, int]:
 
 
 @jit
+def next_guess(a: float, fa: float, b: float, fb: float, c: float, fc: float) -> float:
+    """Return the next point of Chandrupatla's method between a and b, as a fraction from a to b.
+
+    T. R. Chandrupatla, Advances in Engineering Software 28 (1997) 145–149: inverse quadratic
+    interpolation through a, b and the previous point c where that is safe, bisection elsewhere.
+    """
+    if fc in (fa, fb):
+        return 0.5
+    xi = (a - b) / (c - b)
+    phi = (fa - fb) / (fc - fb)
+    if phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi:
+        return fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+    return 0.5
+
+
+@jit
+def _only_fall(b: Any) -> float:
+    """Return where a polynomial falls through zero whose coefficients change their sign once, just before it."""
+    low, high = 0.0, 1.0
+    p, fp, q, fq = 0.0, max(b[0], _TINY), 1.0, min(b[DEGREE], -_TINY)
+    fraction = fp / (fp - fq)
+    for _ in range(100):
+        least = _NEAR / (high - low)
+        if least >= 0.5:
+            break
+        x = p + min(max(fraction, least), 1.0 - least) * (q - p)
+        if not low < x < high:
+            x = 0.5 * (low + high)
+        f = value_at(b, x)
+        if f > 0.0:
+            low = x
+        else:
+            high = x
+        if (f > 0.0) == (fp > 0.0):
+            r, fr = p, fp
+        else:
+            r, fr, q, fq = q, fq, p, fp
+        p, fp = x, f
+        fraction = next_guess(p, fp, q, fq, r, fr)
+    return low
+
+
+@jit
 def next_fall(coefficients: Any, after: float, stack: Any) -> float:
     """Return where a polynomial first falls through zero behind a place in [0, 1], or NONE.
 
@@ -102,13 +147,7 @@ def next_fall(coefficients: Any, after: float, stack: Any) -> float:
         if before > 0 and first < 0 and left > after:
             return left
         if changes == 1 and first > 0:
-            low, high = 0.0, 1.0
-            for _ in range(50):
-                middle = 0.5 * (low + high)
-                if value_at(b, middle) > 0.0:
-                    low = middle
-                else:
-                    high = middle
+            low = _only_fall(b)
             if left + width * low > after:
                 return left + width * low
         elif changes >= 2 and top < _DEPTH and width > 2.0 ** (-_DEPTH):
@@ -125,19 +164,3 @@ def next_fall(coefficients: Any, after: float, stack: Any) -> float:
         if last != 0:
             before = last
     return NONE
-
-
-@jit
-def next_guess(a: float, fa: float, b: float, fb: float, c: float, fc: float) -> float:
-    """Return the next point of Chandrupatla's method between a and b, as a fraction from a to b.
-
-    T. R. Chandrupatla, Advances in Engineering Software 28 (1997) 145–149: inverse quadratic
-    interpolation through a, b and the previous point c where that is safe, bisection elsewhere.
-    """
-    if fc in (fa, fb):
-        return 0.5
-    xi = (a - b) / (c - b)
-    phi = (fa - fb) / (fc - fb)
-    if phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi:
-        return fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-    return 0.5

@@ -25,15 +25,8 @@ from impinge.simulation.instant import DONE
 from impinge.simulation.leap import leap
 from impinge.simulation.method import Adaptive, FixedStep, Method
 from impinge.simulation.observe import note
-from impinge.simulation.plant import (
-    EVENT_COLUMNS,
-    TIME,
-    Log,
-    Plant,
-    Workspace,
-    columns,
-)
-from impinge.simulation.pool import room_for
+from impinge.simulation.plant import TIME, Plant, columns
+from impinge.simulation.pool import Room, room_for
 from impinge.simulation.proof import Proof, no_proof, proof_of, proof_of_scene
 from impinge.simulation.prove import prove
 from impinge.simulation.record import ROWS, add_current, measure
@@ -52,7 +45,6 @@ FloatArray = NDArray[np.float64]
 
 _DEFAULT_SAMPLES = 500
 _DEFAULT_STEPS = 50  # at least, unless the method says otherwise
-_ROOM = 2048  # rows and steps of a log at first
 
 
 def simulate(
@@ -152,7 +144,7 @@ def simulate(
         loop: EventDriven | TimeStepping = EventDriven(system, laws, room.w, packed)
         if stepped is not None and isinstance(system, Model):
             loop = TimeStepping(system, stepped, plant, room.w)
-        run = _ModelRun(system, plant, room.w, packed, loop, progress)
+        run = _ModelRun(system, plant, room, packed, loop, progress)
         room.w.y[: q.size + v.size] = np.concatenate([q, v])
         room.w.u[:] = u
         reason = run.through(end, controllers)
@@ -199,17 +191,17 @@ def plant_of(
         raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
     prepare((right_hand_side, find_press, note, look, *law_code(laws)))
     tables = contact_tables(model, laws)
-    for gap, restitution in zip(model.gaps, tables["restitution"], strict=True):
+    for gap, restitution in zip(model.gaps, tables.fields["restitution"], strict=True) if tables.rigid else ():
         if restitution >= 0 and len(gap.slips) > 2:
             got = f"{len(gap.slips)} of contact '{gap.name}'"
             raise InputError(who, "one or two slips of a rigid contact", got, "A surface has two directions at most.")
     return Plant(
         evaluate=right_hand_side.address,
         find_press=find_press.address,
-        settle=settle.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
-        leap=leap.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
-        stop_slips=stop_slips.address if any(gap.slides for gap in model.gaps) else 0,
-        strike=strike.address if (tables["restitution"] >= 0).any() else 0,
+        settle=settle.address if len(model.gaps) > 1 and tables.slides else 0,
+        leap=leap.address if len(model.gaps) > 1 and tables.slides else 0,
+        stop_slips=stop_slips.address if tables.slides else 0,
+        strike=strike.address if tables.rigid else 0,
         note=note.address,
         look=look.address,
         dynamics=model.dynamics.address,
@@ -217,10 +209,10 @@ def plant_of(
         signals=model.signals.address,
         turn=model.turn if isinstance(model, SceneModel) else 0,
         tidy=model.tidy if isinstance(model, SceneModel) else 0,
-        **sizes(model, laws),
+        **sizes(model),
         signal_size=model.signals.size,
         parameters=parameters,
-        **tables,
+        **tables.fields,
         mu=friction_of(model, parameters),
         proof=no_proof(),
         stabilization=np.array(gains),
@@ -242,24 +234,20 @@ class _ModelRun(Run):
         self,
         model: System,
         plant: Plant,
-        w: Workspace,
+        room: Room,
         packed: tuple[Struct, Struct],
         loop: EventDriven | TimeStepping,
         progress: Callable[[float], None] | None,
     ) -> None:
+        w = room.w
         names = [x.name for x in model.outputs]
         if not names:
             names = [x.name for x in (*model.coordinates, *model.velocities)]
         super().__init__(model, names, progress)
         self.plant, self.w, self.packed, self.loop = plant, w, packed, loop
         self.u, self.command, self.seen = w.u, w.command, w.seen
-        self.log = Log(
-            rows=np.zeros((_ROOM, columns(plant)["y"].stop)),
-            events=np.zeros((64 + 4 * plant.nc, EVENT_COLUMNS)),
-            steps=np.zeros((_ROOM, 2)),
-            used=np.zeros(3, dtype=np.int64),
-        )
-        self._pack_log()
+        self.log = room.log
+        self._place_log(room.packed_log)
 
     @property
     def time(self) -> float:
@@ -296,7 +284,8 @@ class _ModelRun(Run):
     def record(self) -> None:
         """Record this instant if it is not recorded yet."""
         self._make_room(2)
-        add_current(*self.packed, self.packed_log)
+        plant, w = self.packed
+        add_current.unchecked(plant.address, w.address, self.packed_log.address)
 
     def grow(self) -> int:
         """Make room in the log; return the bytes of its largest table."""
@@ -304,8 +293,8 @@ class _ModelRun(Run):
         self._make_room(self.log.rows.shape[0])
         return full
 
-    def _pack_log(self) -> None:
-        self.packed_log = Struct(self.log)
+    def _place_log(self, packed: Struct) -> None:
+        self.packed_log = packed
         self.addresses = (*self.loop.addresses, self.packed_log.address)
 
     def _make_room(self, rows: int) -> None:
@@ -317,4 +306,4 @@ class _ModelRun(Run):
                 changes[name] = np.concatenate([table, np.zeros((max(table.shape[0], room), table.shape[1]))])
         if changes:
             self.log = log._replace(**changes)
-            self._pack_log()
+            self._place_log(Struct(self.log))

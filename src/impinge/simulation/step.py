@@ -8,10 +8,20 @@ import numpy as np
 
 from impinge.compile import jit
 from impinge.simulation.dynamics import evaluate, evaluate_and_press
-from impinge.simulation.plant import VALUE, assign, assign_rows
+from impinge.simulation.plant import VALUE, assign_rows
 
 # Steps shorter than this (s, at the start of a run) are brief: where a gap jumps, none would be short enough.
 _BRIEF = 1e-9
+
+
+@jit
+def _needed(plant: Any) -> int:
+    """Return how much of a state its derivative depends on.
+
+    Nothing depends on the gaps, impulses and work; on bristles, and on slips that have no other value, it does.
+    """
+    moving = plant.nq + plant.nv
+    return moving + plant.nc + plant.nt + plant.nb if plant.turn != 0 or plant.nb > 0 else moving
 
 
 @jit
@@ -22,13 +32,8 @@ def try_step(plant: Any, w: Any, t: float, h: float) -> float:
     The derivative at the start must be in ``w.K[0]``.
     """
     tableau = plant.tableau
-    stages = tableau.c.size
-    needed = plant.nq + plant.nv
-    if plant.turn != 0 or plant.nb > 0:
-        needed += plant.nc + plant.nt + plant.nb
+    stages, needed = tableau.c.size, _needed(plant)
     for s in range(1, stages):
-        # Nothing depends on the gaps, impulses and work: they are needed at the end only (bristles, and slips that
-        # have no other value, are needed always).
         size = w.y.size if s == stages - 1 else needed
         for i in range(size):
             w.trial[i] = 0.0
@@ -111,14 +116,26 @@ def stability_ratio(plant: Any, w: Any, h: float) -> float:
 @jit
 def dense_state(plant: Any, w: Any, h: float, theta: float, y: Any) -> None:
     """Write the state at t + θh inside (or a hair beyond) the step just computed."""
+    _write_dense(plant, w, h, theta, w.y.size, y)
+
+
+@jit
+def dense_motion(plant: Any, w: Any, h: float, theta: float, y: Any) -> None:
+    """Write as much of that state as its derivative depends on."""
+    _write_dense(plant, w, h, theta, _needed(plant), y)
+
+
+@jit
+def _write_dense(plant: Any, w: Any, h: float, theta: float, size: int, y: Any) -> None:
     dense = plant.tableau.dense
     stages, degree = dense.shape
-    assign(y, w.y)
+    for i in range(size):
+        y[i] = w.y[i]
     for s in range(stages):
         weight = 0.0
         for k in range(degree - 1, -1, -1):
             weight = (weight + dense[s, k]) * theta
-        for i in range(y.size):
+        for i in range(size):
             y[i] += h * weight * w.K[s, i]
 
 
@@ -127,9 +144,10 @@ def dense_polynomial(plant: Any, w: Any, component: int, coefficients: Any) -> N
     """Write the coefficients of θ, θ², … of (y(t + θh) − y(t)) / h for one component."""
     dense = plant.tableau.dense
     for k in range(dense.shape[1]):
-        coefficients[k] = 0.0
+        total = 0.0
         for s in range(dense.shape[0]):
-            coefficients[k] += dense[s, k] * w.K[s, component]
+            total += dense[s, k] * w.K[s, component]
+        coefficients[k] = total
 
 
 @jit

@@ -16,6 +16,7 @@ from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
 from impinge.simulation.event_driven import not_finite
 from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
+from impinge.simulation.inertia import surely_inertia
 from impinge.simulation.judge import judge
 from impinge.simulation.observe import note
 from impinge.simulation.plant import TIME, Plant, Workspace
@@ -83,10 +84,10 @@ def stepping_plant(
         signals=model.signals.address,
         turn=0,
         tidy=0,
-        **sizes(model, laws),
+        **sizes(model),
         signal_size=model.signals.size,
         parameters=p,
-        **contact_tables(model, laws),
+        **contact_tables(model, laws).fields,
         mu=mu,
         proof=no_proof(),
         stabilization=np.zeros(2),
@@ -104,7 +105,7 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses, note, judge)
+    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses, note, judge, surely_inertia)
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)
@@ -127,7 +128,7 @@ class TimeStepping:
 
     def begin(self, end: float, log: Struct) -> int:
         """Evaluate the start state."""
-        return timestep.begin(*self.addresses)
+        return int(timestep.begin.unchecked(*self.addresses))
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""

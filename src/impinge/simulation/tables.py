@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,21 @@ from impinge.model import Gap
 from impinge.simulation.system import System
 
 
-def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
+class ContactTables(NamedTuple):
+    """Contacts and their laws as a plant has them, and what is asked of them before a run.
+
+    Attributes:
+        fields: of the plant, by name: arrays and sizes.
+        rigid: whether any contact is rigid, so that velocities jump when it closes.
+        slides: whether any contact may slide.
+    """
+
+    fields: dict[str, Any]
+    rigid: bool
+    slides: bool
+
+
+def contact_tables(model: System, laws: Sequence[ContactLaw]) -> ContactTables:
     """Return contacts and laws as arrays; they are kept, for every run of a model with the same laws."""
     try:
         return _kept_tables(model.gaps, len(model.constraints), tuple(laws))
@@ -22,7 +36,7 @@ def contact_tables(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
         return _tables(model.gaps, len(model.constraints), tuple(laws))
 
 
-def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> dict[str, Any]:
+def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...]) -> ContactTables:
     for law in laws:
         check_gains(law)
     width = max((len(law.gains) for law in laws), default=1)
@@ -59,25 +73,27 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
     }
     for table in tables.values():
         keep_array(table)
-    return tables
+    slides, slips = any(gap.slides for gap in gaps), sum(counts)
+    sizes = {
+        "nh": constraints,
+        "nc": len(gaps),
+        "ns": slips,
+        "ne": len(limited),
+        "nt": slips if slides else 0,
+        "nb": slips if tables["bristled"].any() else 0,
+        "nr": len(gaps) if slides else 0,
+    }
+    return ContactTables({**tables, **sizes}, bool((tables["restitution"] >= 0).any()), slides)
 
 
 _kept_tables = functools.lru_cache(maxsize=64)(_tables)
 
 
-def sizes(model: System, laws: Sequence[ContactLaw]) -> dict[str, Any]:
-    """Return the sizes of a model with its laws as the plant names them."""
-    slides = [law for law, gap in zip(laws, model.gaps, strict=True) if gap.slides]
+def sizes(model: System) -> dict[str, Any]:
+    """Return the sizes of a model, those of its contacts apart, as the plant names them."""
     return {
         "nq": len(model.coordinates),
         "nv": len(model.velocities),
         "nu": len(model.inputs),
-        "nh": len(model.constraints),
-        "nc": len(model.gaps),
-        "ns": len(model.slips),
-        "ne": len(model.extents),
-        "nt": len(model.slips) if slides else 0,
-        "nb": len(model.slips) if any(sticks_compliantly(law) for law in slides) else 0,
-        "nr": len(model.gaps) if slides else 0,
         "ny": len(model.outputs),
     }

@@ -14,7 +14,7 @@ from math import exp
 from typing import ClassVar
 
 from impinge.compile import Entry, Vector, entry
-from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
+from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes, power
 from impinge.contact.law import FIRST, FORCE, GAP, NORMAL, watching
 
 
@@ -23,7 +23,7 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value:
     if along != NORMAL:
         return hold_slip(mode, gap, rate, a[3], a[4], value)
     pushes = mode == CONTACT and gap < 0.0
-    value[0] = a[0] * (-gap) ** a[1] * exp(-a[2] * rate) if pushes else 0.0
+    value[0] = a[0] * power(-gap, a[1]) * exp(-a[2] * rate) if pushes else 0.0
     return FORCE
 
 
@@ -35,7 +35,7 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
     if mode == CONTACT:
         depth, growth = max(0.0, -gap), exp(-a[2] * rate)
         slopes[0] = -a[0] * a[1] * depth ** (a[1] - 1.0) * growth
-        slopes[1] = -a[0] * a[2] * depth ** a[1] * growth
+        slopes[1] = -a[0] * a[2] * power(depth, a[1]) * growth
     return FORCE
 
 

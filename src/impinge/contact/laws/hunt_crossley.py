@@ -16,7 +16,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from impinge.compile import Entry, Vector, entry, jit
-from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes
+from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes, power
 from impinge.contact.law import FIRST, FORCE, GAP, NORMAL, RATE, SECOND, SLOW, TOUCHING, watching
 
 
@@ -31,7 +31,7 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value:
     if along != NORMAL:
         return hold_slip(mode, gap, rate, a[3], a[4], value)
     pushes = mode == CONTACT and gap < 0.0
-    value[0] = max(0.0, a[0] * (-gap) ** a[1] * (1.0 - a[2] * rate)) if pushes else 0.0
+    value[0] = max(0.0, a[0] * power(-gap, a[1]) * (1.0 - a[2] * rate)) if pushes else 0.0
     return FORCE
 
 
@@ -43,7 +43,7 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
     if mode == CONTACT:
         depth = max(0.0, -gap)
         slopes[0] = -a[0] * a[1] * depth ** (a[1] - 1.0) * (1.0 - a[2] * rate)
-        slopes[1] = -a[0] * a[2] * depth ** a[1]
+        slopes[1] = -a[0] * a[2] * power(depth, a[1])
     return FORCE
 
 

@@ -34,7 +34,8 @@ from impinge.simulation.bodies.stage import (
 from impinge.simulation.bodies.verdicts import findings_of
 from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
 from impinge.simulation.extremes import DRIFT, WORST
-from impinge.simulation.result import Event, Result
+from impinge.simulation.plant import EVENT_COLUMNS
+from impinge.simulation.result import Result
 
 FloatArray = NDArray[np.float64]
 
@@ -120,28 +121,29 @@ def _table(layout: Layout, log: SceneLog, t: FloatArray) -> ContactTable:
     )
 
 
-def _events(layout: Layout, log: SceneLog, t: FloatArray) -> tuple[Event, ...]:
-    """Return when pairs of parts begin and cease to push each other, from pairs of their shapes.
+def _events(layout: Layout, log: SceneLog, t: FloatArray) -> tuple[list[str], FloatArray]:
+    """Return names of pairs of parts, and when these begin and cease to push each other, from pairs of their shapes.
 
     At one instant those of a pair of parts that begin come first: another shape of a part may take over.
     """
     found = sorted(log.events[: log.used[EVENTS]].tolist(), key=lambda event: (event[0], -event[3]))
     rows = (np.searchsorted(t, [event[0] - _INSTANT for event in found]) - 1).clip(0).tolist()
-    events, closed, given = [], dict[tuple[float, float], int](), dict[tuple[float, float], float]()
+    events, names = [], dict[str, int]()
+    closed, given = dict[tuple[float, float], int](), dict[tuple[float, float], float]()
     for (time, one, other, closes, impulse), row in zip(found, rows, strict=True):
         pair = one, other
         before = closed.get(pair, 0)
         closed[pair] = before + (1 if closes else -1)
         given[pair] = given.get(pair, 0.0) + impulse
         if closes and before == 0:
-            modes, delivered = _MODES, 0.0
+            modes, delivered = (0, 1), 0.0
         elif not closes and before == 1:
-            modes, delivered = _MODES[::-1], given.pop(pair)
+            modes, delivered = (1, 0), given.pop(pair)
         else:
             continue
         name = f"{layout.frames[int(one)]}_{layout.frames[int(other)]}"
-        events.append(Event(time, name, *modes, delivered, row))
-    return tuple(events)
+        events.append((time, names.setdefault(name, len(names)), *modes, delivered, row, 0.0))
+    return list(names), np.array(events, dtype=float).reshape((-1, EVENT_COLUMNS))
 
 
 def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: str) -> SceneResult:
@@ -168,8 +170,8 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
     work: dict[str, float | None] = dict.fromkeys(WORKS, None if scene.robots else 0.0)
     work |= {"contacts": float(signals["work_contacts"][-1]), "applied": float(signals["work_applied"][-1])}
     constrained = int(layout.world.nh.sum()) > 0
-    events = _events(layout, log, t)
-    pairs = dict.fromkeys((event.contact for event in events), _MODES)
+    names, events = _events(layout, log, t)
+    pairs = dict.fromkeys(names, _MODES)
     return SceneResult(
         model=scene.name,
         t=t,
@@ -179,7 +181,7 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
         laws={ALL: Complementarity.name},
         modes=pairs,
         closed=dict.fromkeys(pairs, (False, True)),
-        events=events,
+        event_table=events,
         steps=cast(FloatArray, np.zeros((0, 2))),
         certificate=Certificate(
             constraint_drift=float(stage.extremes.table[1, WORST + DRIFT]) if constrained else None,
