@@ -162,8 +162,9 @@ def assemble(
             impulse=impulse,
             row=int(row),
             impact=impact,
+            halt=halt,
         )
-        for time, c, before, after, impulse, row, impact in log.events[: log.used[EVENTS]].tolist()
+        for time, c, before, after, impulse, row, impact, halt in log.events[: log.used[EVENTS]].tolist()
     )
     last = slice(int(t.searchsorted(t[-1] - STEADY_SHARE * (t[-1] - t[0]))), None)
     balance = energy_balance(

@@ -12,12 +12,10 @@ from impinge.simulation.instant import (
     CROWDED,
     CYCLE,
     TOO_SMALL,
-    any_changed,
     decide_modes,
     restart,
     return_modes,
     strikes_solved,
-    swap,
 )
 from impinge.simulation.leap import slides_slowly
 from impinge.simulation.plant import (
@@ -33,6 +31,7 @@ from impinge.simulation.plant import (
     STALLED,
     TIME,
     assign,
+    swap,
 )
 from impinge.simulation.record import ROWS, add_even_row, add_even_samples, add_events, add_row
 from impinge.simulation.record import STEPS as STEP_LOG
@@ -64,7 +63,7 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
     contacts.remember(w)
     if ask(plant.leap, (plant, w, length)) != 0:
         return False
-    if any_changed(plant, w):
+    if contacts.any_changed(plant, w):
         add_even_row(plant, w, log, t, w.y)
         add_events(plant, w, log, t)
     else:
@@ -85,7 +84,7 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
     if w.counts[AGAIN] != 0:
         return_modes(plant, w)
         return True
-    if any_changed(plant, w):
+    if contacts.any_changed(plant, w):
         swap(w.mode, w.left_mode)
         add_even_row(plant, w, log, w.time[TIME], w.left_y)
         swap(w.mode, w.left_mode)

@@ -33,6 +33,7 @@ from impinge.simulation.plant import (
     Workspace,
     assign,
     assign_rows,
+    swap,
 )
 from impinge.simulation.record import add_events, add_row, add_samples
 from impinge.simulation.roots import NONE
@@ -55,15 +56,22 @@ DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED, CROWDED = 0
 
 
 @jit
-def swap(one: Any, other: Any) -> None:
-    """Exchange the elements of two vectors."""
-    for i in range(one.size):
-        one[i], other[i] = other[i], one[i]
+def decide_modes(plant: Any, w: Any) -> bool:
+    """Change modes at the current instant until none changes; return False if they never stop, or a contact jams.
+
+    Slips of contacts that close and never slide are stopped; then others may change, which are stopped, too.
+    """
+    rounds = 0
+    while _agree(plant, w):
+        rounds += 1
+        if plant.halt == 0 or rounds > plant.nc or ask(plant.halt, (plant, w)) == 0:
+            return True
+    return False
 
 
 @jit
-def decide_modes(plant: Any, w: Any) -> bool:
-    """Change modes at the current instant until none changes; return False if they never stop, or a contact jams.
+def _agree(plant: Any, w: Any) -> bool:
+    """Change modes for the velocities that there are until none changes; return as `decide_modes` does.
 
     First every contact decides at once. Then one at a time, the first that wants to: this is the
     least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
@@ -190,15 +198,6 @@ def strikes_solved(plant: Any, w: Any) -> bool:
     return ask(plant.strike, (plant, w)) == 0
 
 
-@jit
-def any_changed(plant: Any, w: Any) -> bool:
-    """Tell whether a contact has changed since the left side of this instant."""
-    any_ = False
-    for c in range(plant.nc):
-        any_ |= contacts.changed(plant, w, c)
-    return any_
-
-
 @entry
 def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     """Find the modes in which a run starts, and its first step; what strikes at once is an event."""
@@ -218,10 +217,7 @@ def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
         if not np.isfinite(w.K[0, i]):
             return NOT_FINITE
     restart(plant, w, longest)
-    struck = False
-    for c in range(plant.nc):
-        struck |= w.struck[c] != 0
-    if struck:
+    if contacts.any_struck(w):
         add_row(plant, w, log, w.time[TIME], w.left_y, w.left_mode)
         add_row(plant, w, log, w.time[TIME], w.y, w.mode)
         add_events(plant, w, log, w.time[TIME])
@@ -246,7 +242,7 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
         return UNSOLVED
     if not decide_modes(plant, w):
         return CYCLE
-    if not any_changed(plant, w):
+    if not contacts.any_changed(plant, w):
         _resume(plant, w)
         return DONE
     restart(plant, w, longest)
@@ -290,18 +286,18 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
         if ask(plant.strike, (plant, w)) != 0:
             _go_back(plant, w, left_time)
             return UNSOLVED
-        if any_changed(plant, w):
-            assign(w.left_y, w.trial)  # velocities jump from those at the very instant
     if not decide_modes(plant, w):
         _go_back(plant, w, left_time)
         return CYCLE
+    if contacts.any_struck(w):
+        assign(w.left_y, w.trial)  # velocities jump from those at the very instant
     if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
         left_time = w.time[TIME]
     restart(plant, w, longest)
 
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
-    if any_changed(plant, w):
+    if contacts.any_changed(plant, w):
         _add_both(plant, w, log, left_time)
         w.time[ROW_TIME] = w.time[TIME]
     return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE

@@ -56,6 +56,8 @@ class Event:
         impulse: what the contact delivered since its previous event, N·s (N·m·s if its gap is an angle).
         row: index of the result's row just before; ``row + 1`` is just after.
         impact: what it delivered at this very instant, at which velocities jumped; 0 if they did not.
+        halt: length of the impulse along its slips, N·s, that stopped them at this very instant: of a contact that never
+            slides and closes under a compliant law; else 0.
     """
 
     time: float
@@ -65,6 +67,7 @@ class Event:
     impulse: float
     row: int
     impact: float = 0.0
+    halt: float = 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,7 +166,7 @@ class Result:
             if e.contact == contact
             and (
                 (closed[e.before] != closed[e.after] and closed[e.after] == closes)
-                or (e.impact > 0.0 and not closed[e.before] and not closed[e.after])
+                or (max(e.impact, e.halt) > 0.0 and not closed[e.before] and not closed[e.after])
             )
         ]
 

@@ -20,6 +20,7 @@ from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.event_driven import EventDriven
+from impinge.simulation.halt import halt
 from impinge.simulation.inside import look
 from impinge.simulation.instant import DONE
 from impinge.simulation.leap import leap
@@ -210,6 +211,7 @@ def plant_of(
         leap=leap.address if len(model.gaps) > 1 and any(gap.slides for gap in model.gaps) else 0,
         stop_slips=stop_slips.address if any(gap.slides for gap in model.gaps) else 0,
         strike=strike.address if (tables["restitution"] >= 0).any() else 0,
+        halt=halt.address if tables["halted"].any() else 0,
         note=note.address,
         look=look.address,
         dynamics=model.dynamics.address,

@@ -55,11 +55,17 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "passed": np.array(passed, dtype=np.int64),
         "sliding": np.array(sliding, dtype=np.int64),
         "bristled": np.array([g.slides and sticks_compliantly(one) for g, one in zip(gaps, laws, strict=True)], int),
+        "halted": np.array([_is_halted(g, one) for g, one in zip(gaps, laws, strict=True)], int),
         "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
     }
     for table in tables.values():
         keep_array(table)
     return tables
+
+
+def _is_halted(gap: Gap, law: ContactLaw) -> bool:
+    """Tell whether a contact never slides and sticks compliantly, so that an impulse stops its slips when it closes."""
+    return bool(gap.slips) and not gap.slides and sticks_compliantly(law)
 
 
 _kept_tables = functools.lru_cache(maxsize=64)(_tables)
