@@ -1,15 +1,15 @@
 """Contacts that never slide, under compliant laws: an impulse along their slips stops these when they close.
 
 While such a contact is closed its slips are held by springs and dampers from where it closed, which would be bent far
-by what lands with a slip rate. A rigid stick has none. So the slips S of all contacts that close at one instant are
+by what lands with a slip rate. A rigid stick has none. So the slips of all contacts that close at one instant are
 stopped there by impulses along themselves,
 
-    W p = −ṡ for S, and no change of rate for the rows that are rigid: constraints, closed gaps of rigid laws,
-                    and slips of these that never slide,
+    W p = −ġ    for these slips, and for rows that are rigid: constraints, closed gaps of laws with impacts, and the
+                slips of such contacts that never slide,
 
-of smallest norm where rows are redundant. Contacts that are compliant and were closed before take no part, since
-springs do not answer to an impulse: rigid ones would lock the rotation of a body that stands on two feet. A rigid gap
-that would have to pull is left out. The work of the impulses along S is p·ṡ/2 = −pᵀWp/2: they only take energy.
+of smallest norm where rows are redundant. Other contacts that were closed before take no part: what springs hold, or a
+stabilized law, does not answer to an impulse, and rigid feet would lock the rotation of a body that stands on two. A
+rigid gap that would have to pull is left out. The work of the impulses is p·ġ/2 = −pᵀWp/2: they only take energy.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from impinge.contact import friction
 from impinge.contact.law import ACCELERATION
 from impinge.contact.rows import minimum_norm
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.extremes import CREATED, WORST, keep
+from impinge.simulation.extremes import CREATED, STRUCK, WORST, keep
 from impinge.simulation.plant import RATE, TIME, WHOLE, Plant, Workspace, impulses, works
 
-# An impulse that is this small against the largest is rounding, and does not pull.
+# An impulse that is this small against the largest is rounding.
 _ROUNDING = 1e-12
 # Impulses that move less energy (J) than this are rounding.
 _NOTHING = 1e-14
@@ -52,15 +52,24 @@ def _lands(plant: Any, w: Any) -> bool:
 
 
 @jit
+def _is_rigid(plant: Any, w: Any, i: int) -> bool:
+    """Tell whether a row is rigid: a constraint, a closed gap of a law with impacts, or its slip if it never slides."""
+    if i < plant.nh:
+        return True
+    c = plant.normal[i] - plant.nh
+    slides = i >= plant.nh + plant.nc and plant.sliding[c] >= 0
+    return plant.restitution[c] >= 0.0 and w.prescribed[i] == ACCELERATION and not slides
+
+
+@jit
 def _choose_rows(plant: Any, w: Any) -> None:
     """Write what every row is in the problem to ``w.attempt``."""
     gaps = plant.nh + plant.nc
     for i in range(gaps + plant.ns):
-        c = plant.normal[i] - plant.nh
         w.attempt[i] = _OUT
-        if i >= gaps and _closes(plant, w, c):
+        if i >= gaps and _closes(plant, w, plant.normal[i] - plant.nh):
             w.attempt[i] = _STOPPED
-        elif w.prescribed[i] == ACCELERATION and (i < gaps or plant.sliding[c] < 0):
+        elif _is_rigid(plant, w, i):
             w.attempt[i] = _HELD
 
 
@@ -72,7 +81,7 @@ def _solve(plant: Any, w: Any, W: Any) -> int:
     for i in range(m):
         if w.attempt[i] != _OUT:
             solver.indices[n] = i
-            solver.b[n] = -w.rows[RATE, i] if w.attempt[i] == _STOPPED else 0.0
+            solver.b[n] = -w.rows[RATE, i]
             n += 1
     for k in range(n):
         for j in range(n):
@@ -82,14 +91,21 @@ def _solve(plant: Any, w: Any, W: Any) -> int:
 
 
 @jit
+def _least(w: Any, n: int) -> float:
+    """Return how large an impulse must be to be none of rounding."""
+    largest = 0.0
+    for k in range(n):
+        largest = max(largest, abs(w.solver.x[k]))
+    return _ROUNDING * largest
+
+
+@jit
 def _release(plant: Any, w: Any, n: int) -> bool:
     """Leave out rigid contacts whose gaps pull, with their slips; tell whether there was one."""
-    solver, largest, found = w.solver, 0.0, False
-    for k in range(n):
-        largest = max(largest, abs(solver.x[k]))
+    solver, least, found = w.solver, _least(w, n), False
     for k in range(n):
         i = solver.indices[k]
-        if plant.nh <= i < plant.nh + plant.nc and solver.x[k] < -_ROUNDING * largest:
+        if plant.nh <= i < plant.nh + plant.nc and solver.x[k] < -least:
             found = True
             for j in range(plant.nh, plant.nh + plant.nc + plant.ns):
                 if plant.normal[j] == i:
@@ -99,7 +115,7 @@ def _release(plant: Any, w: Any, n: int) -> bool:
 
 @jit
 def _mark(plant: Any, w: Any, i: int, p: float) -> None:
-    """Note the impulse of a row as one of its contact at this instant."""
+    """Note the impulse of a gap, or of a slip that was stopped, as one of its contact at this instant."""
     c, e = plant.normal[i] - plant.nh, w.extremes
     if w.struck[c] == 0:
         w.struck[c], e.impulse[c] = 1, 0.0
@@ -107,7 +123,9 @@ def _mark(plant: Any, w: Any, i: int, p: float) -> None:
             e.halt[s] = 0.0
     if i < plant.nh + plant.nc:
         e.impulse[c] += p
-    elif w.attempt[i] == _STOPPED:
+        e.impacts[c] += 1
+        keep(e.table[c], WORST, STRUCK, p, w.time[TIME])
+    else:
         e.halt[i - plant.nh - plant.nc] += p
 
 
@@ -129,7 +147,8 @@ def halt(plant: Plant, w: Workspace) -> int:
     n = _solve(plant, w, W)
     while _release(plant, w, n):
         n = _solve(plant, w, W)
-    first, work, total, moved, most, who = impulses(plant), works(plant), 0.0, 0.0, 0.0, np.int64(0)
+    first, work, least = impulses(plant), works(plant), _least(w, n)
+    total, moved, most, who = 0.0, 0.0, 0.0, np.int64(0)
     for k in range(n):
         i, p = solver.indices[k], solver.x[k]
         before = after = w.rows[RATE, i]
@@ -145,7 +164,8 @@ def halt(plant: Plant, w: Workspace) -> int:
             w.y[first + i - nh] += p
         if plant.nr > 0 and i >= nh + nc:
             w.y[work - plant.nr + plant.normal[i] - nh] += p * mean
-        _mark(plant, w, i, p)
+        if abs(p) > least and (i < nh + nc or w.attempt[i] == _STOPPED):
+            _mark(plant, w, i, p)
         total += p * mean
         moved += abs(p) * (abs(before) + abs(after))
         if abs(p) > most:

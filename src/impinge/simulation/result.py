@@ -56,8 +56,8 @@ class Event:
         impulse: what the contact delivered since its previous event, N·s (N·m·s if its gap is an angle).
         row: index of the result's row just before; ``row + 1`` is just after.
         impact: what it delivered at this very instant, at which velocities jumped; 0 if they did not.
-        halt: length of the impulse along its slips, N·s, that stopped them at this very instant: of a contact that never
-            slides and closes under a compliant law; else 0.
+        halt: length of the impulse along its slips that stopped them at this very instant, N·s, if the contact never
+            slides and closed under a compliant law; else 0.
     """
 
     time: float
