@@ -2,8 +2,8 @@
 
 Velocities jump by v⁺ = v⁻ + M⁻¹Aᵀp, where the impulses p obey as many equations as there are: constraints keep no rate,
 ḣ⁺ = 0; gaps that push obey γ̇⁺ = −eγ̇⁻; slips that stick have ṡ⁺ = 0, those that slide p_s = −μ p_c d. For a given choice
-of these they are linear in p, and smooth in (q, v⁻, t) and in parameters. A contact that never slides and closes under a
-compliant law has impulses along its slips only, and these stick. So
+of these they are linear in p, and smooth in (q, v⁻, t) and in parameters. A contact that never slides and closes under
+a compliant law has impulses along its slips only, and these stick. So
 
     δv⁺ = δv⁻ + ∂(M⁻¹Aᵀp)/∂z δz + M⁻¹Aᵀδp,      W δp = −δ(eγ̇⁻) − δγ̇⁺ at fixed p   for rows that are held.
 
