@@ -47,6 +47,18 @@ start = {"z": 0.4207364924, "angle": 1.0, "x_dot": 0.7, "z_dot": -1.0}
 result = simulate(b.build(), Complementarity(1.0, step=1e-5), until=1e-4, start=start)
 """
 
+# A point that lands with a slip rate and never slides: its slip is stopped.
+STOP = """
+from impinge import HuntCrossley, ModelBuilder, simulate
+
+b = ModelBuilder("stop")
+(x, vx), (z, vz) = b.coordinate("x", speed=2.0), b.coordinate("z", start=0.1)
+b.kinetic((vx**2 + vz**2) / 2)
+b.potential(9.81 * z)
+b.gap("floor", z, slip=x)
+result = simulate(b.build(), HuntCrossley(), until=0.3)
+"""
+
 REPORT = """
 import json
 print(json.dumps(result.certificate.to_dict()))
@@ -92,6 +104,20 @@ FAULTS = {
         "        pull[s] = mu * direction[s]",
         SLIDER,
         "power of friction",
+    ),
+    "a slip that is stopped too hard": Fault(
+        "simulation/halt.py",
+        "            solver.b[n] = -w.rows[RATE, i]",
+        "            solver.b[n] = -2.5 * w.rows[RATE, i]",
+        STOP,
+        "work of impacts",
+    ),
+    "a stop whose work is not counted": Fault(
+        "simulation/halt.py",
+        "        w.y[work + (3 if i < nh else 4)] += p * (mean - w.out[partial + i])\n",
+        "",
+        STOP,
+        "energy balance",
     ),
 }
 

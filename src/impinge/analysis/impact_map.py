@@ -2,7 +2,8 @@
 
 Velocities jump by v⁺ = v⁻ + M⁻¹Aᵀp, where the impulses p obey as many equations as there are: constraints keep no rate,
 ḣ⁺ = 0; gaps that push obey γ̇⁺ = −eγ̇⁻; slips that stick have ṡ⁺ = 0, those that slide p_s = −μ p_c d. For a given choice
-of these they are linear in p, and smooth in (q, v⁻, t) and in parameters:
+of these they are linear in p, and smooth in (q, v⁻, t) and in parameters. A contact that never slides and closes under
+a compliant law has impulses along its slips only, and these stick. So
 
     δv⁺ = δv⁻ + ∂(M⁻¹Aᵀp)/∂z δz + M⁻¹Aᵀδp,      W δp = −δ(eγ̇⁻) − δγ̇⁺ at fixed p   for rows that are held.
 
@@ -65,7 +66,7 @@ def impact_jacobian(
         frame: just differentiated on the left side.
         who: for errors.
         left: the state before the impact.
-        pushing: contacts with an impulse.
+        pushing: contacts with an impulse, those whose slips alone are stopped among them.
         after: velocities behind it, or None if they are to be found; then every slip is taken to stick.
 
     Raises:
@@ -74,7 +75,8 @@ def impact_jacobian(
     plant, model, nz, nq = frame.plant, frame.model, frame.nz, frame.plant.nq
     slips = {c: list(range(plant.slips[c], plant.slips[c + 1])) for c in pushing}
     own = {c: [frame.slips.start + s for s in slips[c]] for c in pushing}
-    rows = [*range(plant.nh), *(plant.nh + c for c in pushing), *(i for c in pushing for i in own[c])]
+    rigid = [c for c in pushing if plant.halted[c] == 0]
+    rows = [*range(plant.nh), *(plant.nh + c for c in rigid), *(i for c in pushing for i in own[c])]
     W, response = frame.W.copy(), frame.response.copy()
     rate, slope = frame.w.rows[RATE, : frame.slips.stop].copy(), frame.blocks["rate"].copy()
     A, x, u = slope[:, nq : frame.nx], left.x, frame.w.u
@@ -86,9 +88,9 @@ def impact_jacobian(
 
     still = rate if after is None else rate + A @ (after - v)
     speed = float(np.abs(rate).max(initial=0.0))
-    stuck = {c: after is None or np.linalg.norm(still[own[c]]) <= _STUCK * speed for c in pushing}
+    stuck = {c: c not in rigid or after is None or np.linalg.norm(still[own[c]]) <= _STUCK * speed for c in pushing}
     if after is not None:
-        _check_restitution(frame, who, left, pushing, rate, still)
+        _check_restitution(frame, who, left, rigid, rate, still)
 
     def posed(fixed: FloatArray, p: FloatArray, target: FloatArray) -> _Equations:
         """Return the equations; ``fixed`` is ∂ġ⁺/∂z at fixed impulses p."""
@@ -97,8 +99,9 @@ def impact_jacobian(
             found.add(W[i, rows], -rate[i], -fixed[i])
         for c in pushing:
             i = plant.nh + c
-            e = plant.restitution[c] if plant.closed[c, left.modes[c]] == 0 and rate[i] < 0.0 else 0.0
-            found.add(W[i, rows], -(1 + e) * rate[i], -fixed[i] - e * slope[i])
+            if c in rigid:
+                e = plant.restitution[c] if plant.closed[c, left.modes[c]] == 0 and rate[i] < 0.0 else 0.0
+                found.add(W[i, rows], -(1 + e) * rate[i], -fixed[i] - e * slope[i])
             if stuck[c]:
                 for k in own[c]:
                     found.add(W[k, rows], -rate[k], -fixed[k])

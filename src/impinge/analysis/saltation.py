@@ -23,6 +23,7 @@ from impinge.analysis.impact_map import impact_jacobian
 from impinge.analysis.variation import propagate
 from impinge.contact.law import SLOW
 from impinge.errors import InputError
+from impinge.simulation.guards import resolution
 from impinge.simulation.plant import RATE
 
 FloatArray = NDArray[np.float64]
@@ -34,12 +35,20 @@ _ROUNDING = 1e-9
 
 
 class Instant(NamedTuple):
-    """Contacts that change together: both sides of the instant, who changes, and who pushes in an impact."""
+    """Contacts that change together: both sides of the instant, and the contacts that do what.
+
+    Attributes:
+        left, right: both sides.
+        changed: who changes, or is struck.
+        pushing: who pushes in an impact.
+        halting: whose slips an impulse stops, since it closes, never slides and sticks compliantly.
+    """
 
     left: Side
     right: Side
     changed: Sequence[int]
     pushing: Sequence[int]
+    halting: Sequence[int]
 
 
 class _Jump(NamedTuple):
@@ -74,8 +83,19 @@ class Variation:
         frame.anchor_here(range(self.plant.ns))
         frame.at(0.0, side.x)
         frame.stand_still(frame.flow.X, start=True)
+        self._start_halted(side)
         anchors = slice(frame.nz, frame.nz + self.plant.ns)
         frame.flow.X[anchors] = frame.blocks["g"][frame.slips] @ frame.flow.X[: frame.nz]
+
+    def _start_halted(self, side: Side) -> None:
+        """Let slips have no rate that are stopped where a run starts in contact, however it is varied."""
+        frame, plant, X = self.frame, self.plant, self.frame.flow.X
+        closed = [c for c in range(plant.nc) if plant.closed[c, side.modes[c]] != 0]
+        if any(plant.halted[c] != 0 for c in closed):
+            rigid = [c for c in closed if plant.halted[c] != 0 or plant.restitution[c] >= 0.0]
+            jacobian, _ = impact_jacobian(frame, "start", side, rigid, None)
+            X[plant.nq : frame.nx] = jacobian @ X[: frame.nz]
+            frame.at(0.0, side.x)
 
     def through(self, who: str, first: int, last: int, dips: Sequence[Dip], record: FloatArray) -> None:
         """Go through the steps from ``first`` to before ``last`` in the current mode; refuse dips there that graze."""
@@ -103,7 +123,7 @@ class Variation:
         before = frame.at(at.left.time, at.left.x)
         closing = self._closing(at)
         striking = [c for c in at.pushing if self._strikes(at, c)]
-        if striking:
+        if striking or at.halting:
             carried = [self._strike(who, at, closing, striking, Y, Y is X) for Y in (X, unit)]
         else:
             jumps, same = self._jumps(who, at, before, closing)
@@ -157,12 +177,7 @@ class Variation:
         falls = falls_at(frame, who, at.left, at.right, before, changed)
         names = ", ".join(frame.model.contacts[c] for c in changed)
         if not falls:
-            raise InputError(
-                who,
-                "a guard that falls at every event",
-                f"none for {names} at t = {at.left.time:.9g} s",
-                "Give the method a shorter max_step, so that the event is located.",
-            )
+            raise _no_fall(who, names, at.left.time)
         if _agree([fall.shift(X) for fall in falls]):
             rows = [fall.row[: frame.nx] / fall.rate for fall in falls]
             return [_Jump(changed, size, after, falls[0])], _agree(rows)
@@ -206,8 +221,9 @@ class Variation:
         frame = self.frame
         frame.enter(at.left.modes, at.left.direction)
         before = frame.at(at.left.time, at.left.x)
-        check_approach(frame, who, at.left, before, striking)
+        check_approach(frame, who, at.left, before, [*striking, *at.halting])
         falls = [strike_of(frame, who, at.left, c, before) for c in striking]
+        falls += self._landings(who, at, before)
         groups = list[list[Fall]]()
         for fall in falls:
             for group in groups:
@@ -216,11 +232,11 @@ class Variation:
                     break
             else:
                 groups.append([fall])
-        if len(groups) == 1:
-            return self._strike_in_order(who, at, closing, groups, X)
-        names = ", ".join(frame.model.contacts[c] for c in striking)
+        if len(groups) <= 1:
+            return self._strike_in_order(who, at, closing, groups or [[]], X)
+        names = ", ".join(frame.model.contacts[fall.contact] for fall in falls)
         ways = list[FloatArray]()
-        if len(striking) == len(at.pushing):
+        if len(falls) == len(at.pushing) + len(at.halting):
             with suppress(InputError):  # one after the other they would not do what they do together
                 ways = [self._strike_in_order(who, at, closing, order, X) for order in (groups, groups[::-1])]
         if not ways or not _agree(ways):
@@ -229,13 +245,30 @@ class Variation:
             return np.full_like(X, np.nan)
         return ways[0]
 
+    def _landings(self, who: str, at: Instant, rates: FloatArray) -> list[Fall]:
+        """Return the falls of the contacts whose slips are stopped; none at the start of a run, where they rest.
+
+        The left side of an instant at which velocities jump lies behind the fall: it is looked for from before that.
+        """
+        if not at.halting:
+            return []
+        back = 4.0 * resolution(at.left.time)
+        earlier = at.left._replace(time=at.left.time - back, x=at.left.x - back * rates[: self.frame.nx])
+        falls = falls_at(self.frame, who, earlier, at.left, rates, at.halting)
+        unique = {fall.contact: fall for fall in falls}
+        if at.left.time > 0.0 and len(unique) < len(at.halting):
+            names = ", ".join(self.frame.model.contacts[c] for c in at.halting if c not in unique)
+            raise _no_fall(who, names, at.left.time)
+        return list(unique.values())
+
     def _strike_in_order(
         self, who: str, at: Instant, closing: Sequence[_Closing], groups: Sequence[Sequence[Fall]], X: FloatArray
     ) -> FloatArray:
         """Return variations behind an impact of groups of contacts, one after another within one instant."""
         frame, t, x = self.frame, at.left.time, at.left.x
         modes, direction = at.left.modes.copy(), at.left.direction.copy()
-        rest = [c for c in at.pushing if all(c != fall.contact for group in groups for fall in group)]
+        struck = {fall.contact for group in groups for fall in group}
+        rest = [c for c in (*at.pushing, *at.halting) if c not in struck]
         rebounds = self.plant.restitution[list(at.pushing)].max(initial=0.0) > 0.0
         for c in rest:
             if rebounds and self.plant.closed[c, at.left.modes[c]] == 0:
@@ -247,7 +280,7 @@ class Variation:
             contacts = [fall.contact for fall in group]
             frame.enter(modes, direction)
             before = frame.at(t, x)
-            shift = group[0].shift(X)
+            shift = group[0].shift(X) if group else np.zeros(X.shape[1])
             last = k == len(groups) - 1
             # Where others follow, velocities behind this one are those that its own impulses give.
             v = at.right.x[self.plant.nq :] if last else None
@@ -277,6 +310,15 @@ def _carry(jumps: Sequence[_Jump], closing: Sequence[_Closing], nz: int, X: Floa
             if one.contact in jump.contacts:
                 moved[nz + one.slip] = one.row @ X + (one.rate - jump.after[nz + one.slip]) * shift
     return moved
+
+
+def _no_fall(who: str, names: str, time: float) -> InputError:
+    return InputError(
+        who,
+        "a guard that falls at every event",
+        f"none for {names} at t = {time:.9g} s",
+        "Give the method a shorter max_step, so that the event is located.",
+    )
 
 
 def _at_once(who: str, names: str, time: float) -> InputError:

@@ -173,7 +173,11 @@ class _Rows:
         impulses = [self.result[f"impulse_{name}"] for name in contacts]
         pushing = [c for c, p in enumerate(impulses) if self.plant.restitution[c] >= 0.0 and p[row + 1] > p[row]]
         changed = [contacts.index(event.contact) for event in events]
-        return Instant(self.side(row, time), self.side(row + 1, after), changed, pushing)
+        left, right, closed = self.side(row, time), self.side(row + 1, after), self.plant.closed
+        stopped = {contacts.index(event.contact) for event in events if event.halt > 0.0}
+        stopped |= {c for c in changed if closed[c, right.modes[c]] > closed[c, left.modes[c]]}
+        halting = [c for c in sorted(stopped) if self.plant.halted[c] != 0]
+        return Instant(left, right, changed, pushing, halting)
 
 
 def _through(

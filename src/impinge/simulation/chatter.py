@@ -16,11 +16,9 @@ from impinge.simulation.instant import (
     CROWDED,
     CYCLE,
     TOO_SMALL,
-    any_changed,
     restart,
     return_modes,
     strikes_solved,
-    swap,
 )
 from impinge.simulation.leap import feet_in_plane
 from impinge.simulation.plant import (
@@ -38,6 +36,7 @@ from impinge.simulation.plant import (
     STALLED,
     TIME,
     assign,
+    swap,
 )
 from impinge.simulation.record import ROWS, add_even_row, add_even_samples, add_events, add_row
 from impinge.simulation.record import STEPS as STEP_LOG
@@ -71,7 +70,7 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
     contacts.remember(w)
     if ask(plant.leap, (plant, w, length)) != 0:
         return False
-    if any_changed(plant, w):
+    if contacts.any_changed(plant, w):
         add_even_row(plant, w, log, t, w.y)
         add_events(plant, w, log, t)
     else:
@@ -92,7 +91,7 @@ def _leap_over(plant: Any, w: Any, log: Any, length: float) -> bool:
     if w.counts[AGAIN] != 0:
         return_modes(plant, w)
         return True
-    if any_changed(plant, w):
+    if contacts.any_changed(plant, w):
         swap(w.mode, w.left_mode)
         add_even_row(plant, w, log, w.time[TIME], w.left_y)
         swap(w.mode, w.left_mode)

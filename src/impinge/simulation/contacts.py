@@ -302,6 +302,24 @@ def changed(plant: Any, w: Any, c: int) -> bool:
 
 
 @jit
+def any_changed(plant: Any, w: Any) -> bool:
+    """Tell whether a contact has changed since the left side of this instant."""
+    any_ = False
+    for c in range(plant.nc):
+        any_ |= changed(plant, w, c)
+    return any_
+
+
+@jit
+def any_struck(w: Any) -> bool:
+    """Tell whether velocities have jumped at this instant."""
+    any_ = False
+    for c in range(w.struck.size):
+        any_ |= w.struck[c] != 0
+    return any_
+
+
+@jit
 def remember(w: Any) -> None:
     """Keep the current modes as those on the left side of an instant."""
     for c in range(w.mode.size):

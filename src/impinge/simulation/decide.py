@@ -26,11 +26,7 @@ _STILLED = 3
 def decide_modes(plant: Any, w: Any) -> bool:
     """Change modes at the current instant until none changes; return False if they never stop, or a contact jams.
 
-    First every contact decides at once. Then one at a time, the first that wants to: this is the
-    least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
-    If that does not end, or contacts ask for what they cannot have together, one problem is solved for all.
-    ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
-    derivative at the current state is then in ``w.K[0]``.
+    Slips of contacts that close and never slide are stopped; then others may change, which are stopped, too.
     """
     evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
     return decide_evaluated(plant, w)
@@ -39,6 +35,25 @@ def decide_modes(plant: Any, w: Any) -> bool:
 @jit
 def decide_evaluated(plant: Any, w: Any) -> bool:
     """Do the same where the current state has just been evaluated, its derivative into ``w.K[0]``."""
+    rounds = 0
+    while _agree(plant, w):
+        rounds += 1
+        if plant.halt == 0 or rounds > plant.nc or ask(plant.halt, (plant, w)) == 0:
+            return True
+        evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+    return False
+
+
+@jit
+def _agree(plant: Any, w: Any) -> bool:
+    """Change modes for the velocities that there are until none changes; return as `decide_modes` does.
+
+    First every contact decides at once. Then one at a time, the first that wants to: this is the
+    least-index principal pivoting of K. G. Murty (Opsearch 11, 1974), finite for independent contacts.
+    If that does not end, or contacts ask for what they cannot have together, one problem is solved for all.
+    ``w.fired`` holds the guards that fell; ``w.changed`` returns who changed in the last rounds. The
+    derivative at the current state is then in ``w.K[0]``.
+    """
     t = w.time[TIME]
     w.counts[JAMMED] = 0
     if plant.nt > 0:

@@ -42,17 +42,19 @@ class Extremes(NamedTuple):
     given: Vector  # work and store of each contact's bristles at their least, nc
     start: Vector  # gap of each contact at the start of a run in time steps, nc
     impulse: Vector  # of each contact in the last impact, nc
+    halt: Vector  # along each slip, of what stopped it when its contact closed last, ns
     impacts: Integers  # in which each contact took part, nc
     energy: Vector  # largest kinetic, largest and −smallest potential energy, largest |v|, where looked at, 4
 
 
-def extremes_of(nc: int) -> Extremes:
-    """Allocate the extremes of a run in which nothing has happened yet."""
+def extremes_of(nc: int, ns: int) -> Extremes:
+    """Allocate the extremes of a run of nc contacts with ns slips in which nothing has happened yet."""
     return Extremes(
         table=np.full((nc + 1, 5 * KINDS), -np.inf),
         given=np.full(nc, np.inf),
         start=np.zeros(nc),
         impulse=np.zeros(nc),
+        halt=np.zeros(ns),
         impacts=np.zeros(nc, dtype=np.int64),
         energy=np.array([0.0, -np.inf, -np.inf, 0.0]),
     )

@@ -15,7 +15,7 @@ from impinge.simulation import contacts
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.decide import decide_evaluated, decide_modes
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
-from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution
+from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution, wants_change
 from impinge.simulation.locate import find_event
 from impinge.simulation.observe import note_extremes, note_state
 from impinge.simulation.plant import (
@@ -33,6 +33,7 @@ from impinge.simulation.plant import (
     Workspace,
     assign,
     assign_rows,
+    swap,
 )
 from impinge.simulation.record import add_events, add_known_row, add_row, add_samples
 from impinge.simulation.roots import NONE
@@ -44,13 +45,6 @@ _MOST_EVENTS = 200
 
 # What a run comes back with.
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED, CROWDED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-
-
-@jit
-def swap(one: Any, other: Any) -> None:
-    """Exchange the elements of two vectors."""
-    for i in range(one.size):
-        one[i], other[i] = other[i], one[i]
 
 
 @jit
@@ -89,15 +83,6 @@ def strikes_solved(plant: Any, w: Any) -> bool:
     return ask(plant.strike, (plant, w)) == 0
 
 
-@jit
-def any_changed(plant: Any, w: Any) -> bool:
-    """Tell whether a contact has changed since the left side of this instant."""
-    any_ = False
-    for c in range(plant.nc):
-        any_ |= contacts.changed(plant, w, c)
-    return any_
-
-
 @entry
 def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     """Find the modes in which a run starts, and its first step; what strikes at once is an event."""
@@ -117,10 +102,7 @@ def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
         if not np.isfinite(w.K[0, i]):
             return NOT_FINITE
     restart(plant, w, longest)
-    struck = False
-    for c in range(plant.nc):
-        struck |= w.struck[c] != 0
-    if struck:
+    if contacts.any_struck(w):
         add_row(plant, w, log, w.time[TIME], w.left_y, w.left_mode)
         add_row(plant, w, log, w.time[TIME], w.y, w.mode)
         add_events(plant, w, log, w.time[TIME])
@@ -160,7 +142,7 @@ def reconsider(plant: Any, w: Any, log: Any, longest: float) -> int:
     if not decide_modes(plant, w):
         _go_back(plant, w, t)
         return CYCLE
-    if not any_changed(plant, w):
+    if not contacts.any_changed(plant, w):
         _resume(plant, w)
         return DONE
     same = restart(plant, w, longest)
@@ -204,18 +186,18 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
             if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
                 w.fired[c] |= 1 << k
     assign(w.K[0], w.scratch[1])
+    assign_rows(w.rows_start, w.rows)
     if plant.strike != 0:
-        assign_rows(w.rows_start, w.rows)
         if ask(plant.strike, (plant, w)) != 0:
             _go_back(plant, w, left_time)
             return UNSOLVED
-        if any_changed(plant, w):
-            assign(w.left_y, w.trial)  # velocities jump from those at the very instant
-            assign_rows(w.rows_end, w.rows_start)
         evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
     if not decide_evaluated(plant, w):
         _go_back(plant, w, left_time)
         return CYCLE
+    if contacts.any_struck(w):
+        assign(w.left_y, w.trial)  # velocities jump from those at the very instant
+        assign_rows(w.rows_end, w.rows_start)
     known = plant.strike == 0 or w.time[TAIL] == 0.0  # else a step is tried, which has rows of its own
     if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
         left_time = w.time[TIME]
@@ -223,7 +205,7 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
 
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
-    if any_changed(plant, w):
+    if contacts.any_changed(plant, w):
         swap(w.direction, w.left_direction)
         if known:
             add_known_row(plant, w, log, left_time, w.left_y, w.left_mode, w.rows_end)

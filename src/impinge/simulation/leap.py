@@ -8,8 +8,8 @@ solution: with impulses p over the length τ,
     gaps     0 ≤ p ⊥ γ̇⁺ − (γ̇ + τ γ̈*) ≥ 0,  where γ̈* is what the contact's law asks for; an open gap may close, not pass
     slips    Coulomb's cone
 
-W, M and a are those of its middle, so that it keeps its account of energy to second order. Velocities jump as the step
-begins and stay; modes follow from the impulses, forces are p/τ, and behind the step the run goes on from event to event.
+A, M and a are those of its middle, so that it keeps its account of energy to second order. Velocities jump as the step
+begins and stay; modes follow from the impulses, forces are p/τ. Behind the step the run goes on from event to event.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ class Plant(NamedTuple):
     stop_slips: int  # what keeps still what sticks
     leap: int  # what steps over contacts that change without end, or 0
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
+    halt: int  # what stops the slips of contacts that close and never slide, or 0 if none is stopped so
     note: int  # what keeps the extremes of a run, of a state
     look: int  # and of a step
     dynamics: int
@@ -75,6 +76,7 @@ class Plant(NamedTuple):
     passed: Integers  # its mode beyond the end of its surface, or −1
     sliding: Integers  # its mode while it slides, or −1
     bristled: Integers  # whether it may slide and sticks compliantly
+    halted: Integers  # whether it never slides and sticks compliantly: an impulse stops its slips when it closes
     normal: Integers  # for each row, that of the gap of its contact
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
     propagates: Integers  # whether its impacts are passed on one after another
@@ -136,7 +138,7 @@ class Workspace(NamedTuple):
     left_direction: Vector  # on the left side of an instant
     begins: Integers  # contacts that have just begun to slide, in a direction that stays as it is
     turned: Integers  # how often each contact has begun to slide from a stand at this instant
-    struck: Integers  # contacts that pushed in an impact at this instant
+    struck: Integers  # contacts that pushed in an impact at this instant, or whose slips an impulse stopped
     impact: ImpactWorkspace
     proof: ProofWorkspace
     since: Vector
@@ -162,8 +164,9 @@ class Log(NamedTuple):
     used: Integers  # rows, events, steps in use
 
 
-# Time, contact, mode before, mode after, impulse, index of the row on the left side, impulse of an impact.
-EVENT_COLUMNS = 7
+# Time, contact, mode before, mode after, impulse, index of the row on the left side, impulse of an impact, and of what
+# stopped its slips.
+EVENT_COLUMNS = 8
 
 
 _ROOM = 2048  # rows and steps of a log at first
@@ -220,6 +223,13 @@ def assign(target: Any, source: Any) -> None:
     """Copy a vector into the first elements of another; slices would ask numba for memory."""
     for i in range(source.size):
         target[i] = source[i]
+
+
+@jit
+def swap(one: Any, other: Any) -> None:
+    """Exchange the elements of two vectors."""
+    for i in range(one.size):
+        one[i], other[i] = other[i], one[i]
 
 
 @jit
@@ -282,6 +292,6 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
         proof=proof_workspace(plant.proof),
         since=np.zeros(plant.nc),
-        extremes=extremes_of(plant.nc),
+        extremes=extremes_of(plant.nc, plant.ns),
         changed=np.zeros(plant.nc, dtype=np.int64),
     )

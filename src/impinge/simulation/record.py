@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import Vector, call, entry, jit
+from impinge.contact import friction
 from impinge.simulation.contacts import changed
 from impinge.simulation.dynamics import evaluate
 from impinge.simulation.guards import evaluate_inside, resolution
@@ -128,7 +129,10 @@ def add_events(plant: Any, w: Any, log: Any, t: float) -> None:
             impulse = w.y[impulses(plant) + c]
             event[0], event[1], event[2], event[3] = t, c, w.left_mode[c], w.mode[c]
             event[4], event[5] = impulse - w.since[c], log.used[ROWS] - 2
-            event[6] = w.extremes.impulse[c] if w.struck[c] != 0 else 0.0
+            event[6], event[7] = 0.0, 0.0
+            if w.struck[c] != 0:
+                event[6] = w.extremes.impulse[c]
+                event[7] = friction.length(w.extremes.halt, plant.slips[c], plant.slips[c + 1])
             w.since[c] = impulse
             log.used[EVENTS] += 1
 

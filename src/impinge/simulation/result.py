@@ -57,6 +57,8 @@ class Event:
         impulse: what the contact delivered since its previous event, N·s (N·m·s if its gap is an angle).
         row: index of the result's row just before; ``row + 1`` is just after.
         impact: what it delivered at this very instant, at which velocities jumped; 0 if they did not.
+        halt: length of the impulse along its slips that stopped them at this very instant, N·s, if the contact never
+            slides and closed under a compliant law; else 0.
     """
 
     time: float
@@ -66,6 +68,7 @@ class Event:
     impulse: float
     row: int
     impact: float = 0.0
+    halt: float = 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,8 +87,8 @@ class Result:
         units, kinds: for each signal, its unit and what it is: coordinate, velocity, gap, force, input, ...
         modes, closed: for each contact, the names of its law's modes and whether it is closed in them.
         laws: for each contact, the name of its law.
-        event_table: what ``events`` are made of, n × 7: time, contact and its modes before and after as indices,
-            impulse, row, impact.
+        event_table: what ``events`` are made of, n × 8: time, contact and its modes before and after as indices,
+            impulse, row, impact, halt.
         ok: whether the run reached its end; if not, ``reason`` says why and the rest is what there is. Whether it kept
             its promises is ``certificate.ok``.
         steps: start and length of every accepted step, n × 2.
@@ -112,10 +115,10 @@ class Result:
         """The events in order of time; they are made when they are asked for first."""
         names, modes = list(self.modes), list(self.modes.values())
         found = []
-        for time, c, before, after, impulse, row, impact in self.event_table.tolist():
+        for time, c, before, after, impulse, row, impact, halt in self.event_table.tolist():
             contact = int(c)
             of = modes[contact]
-            found.append(Event(time, names[contact], of[int(before)], of[int(after)], impulse, int(row), impact))
+            found.append(Event(time, names[contact], of[int(before)], of[int(after)], impulse, int(row), impact, halt))
         return tuple(found)
 
     def __getitem__(self, name: str) -> FloatArray:
@@ -177,7 +180,7 @@ class Result:
             if e.contact == contact
             and (
                 (closed[e.before] != closed[e.after] and closed[e.after] == closes)
-                or (e.impact > 0.0 and not closed[e.before] and not closed[e.after])
+                or (max(e.impact, e.halt) > 0.0 and not closed[e.before] and not closed[e.after])
             )
         ]
 

@@ -20,6 +20,7 @@ from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.event_driven import EventDriven
+from impinge.simulation.halt import halt
 from impinge.simulation.inside import look
 from impinge.simulation.instant import DONE
 from impinge.simulation.leap import leap
@@ -202,6 +203,7 @@ def plant_of(
         leap=leap.address if len(model.gaps) > 1 and tables.slides else 0,
         stop_slips=stop_slips.address if tables.slides else 0,
         strike=strike.address if tables.rigid else 0,
+        halt=halt.address if tables.halts else 0,
         note=note.address,
         look=look.address,
         dynamics=model.dynamics.address,

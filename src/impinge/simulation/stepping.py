@@ -77,6 +77,7 @@ def stepping_plant(
         stop_slips=0,
         leap=0,
         strike=0,
+        halt=0,
         note=note.address,
         look=0,
         dynamics=0,

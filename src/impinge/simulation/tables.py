@@ -21,11 +21,13 @@ class ContactTables(NamedTuple):
         fields: of the plant, by name: arrays and sizes.
         rigid: whether any contact is rigid, so that velocities jump when it closes.
         slides: whether any contact may slide.
+        halts: whether any contact has slips that an impulse stops when it closes.
     """
 
     fields: dict[str, Any]
     rigid: bool
     slides: bool
+    halts: bool
 
 
 def contact_tables(model: System, laws: Sequence[ContactLaw]) -> ContactTables:
@@ -69,6 +71,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "passed": np.array(passed, dtype=np.int64),
         "sliding": np.array(sliding, dtype=np.int64),
         "bristled": np.array([g.slides and sticks_compliantly(one) for g, one in zip(gaps, laws, strict=True)], int),
+        "halted": np.array([_is_halted(g, one) for g, one in zip(gaps, laws, strict=True)], int),
         "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
     }
     for table in tables.values():
@@ -83,7 +86,13 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "nb": slips if tables["bristled"].any() else 0,
         "nr": len(gaps) if slides else 0,
     }
-    return ContactTables({**tables, **sizes}, bool((tables["restitution"] >= 0).any()), slides)
+    rigid, halts = bool((tables["restitution"] >= 0).any()), bool(tables["halted"].any())
+    return ContactTables({**tables, **sizes}, rigid, slides, halts)
+
+
+def _is_halted(gap: Gap, law: ContactLaw) -> bool:
+    """Tell whether a contact never slides and sticks compliantly, so that an impulse stops its slips when it closes."""
+    return bool(gap.slips) and not gap.slides and sticks_compliantly(law)
 
 
 _kept_tables = functools.lru_cache(maxsize=64)(_tables)

@@ -38,7 +38,7 @@ class Verdict:
       is the law's; so is that of a compliant contact which parts faster than it relaxes, of a Ballistic one (the law
       lets it be below zero until it returns), and of one that is Passed.
     * ``work of impacts``: what the impulses of one impact add to the energy that is seen from the surfaces, over what
-      they move, Σ|p|(|γ̇⁻| + |γ̇⁺|). Limit: 1e-9, rounding.
+      they move, Σ|p|(|γ̇⁻| + |γ̇⁺|); also of the impulses that stop slips which never slide. Limit: 1e-9, rounding.
     * ``power of friction``: the largest power that friction gives to what slides faster than 1e-6 m/s, both seen from
       the other surface. Limit: 1e-9 of the largest product of friction and speed of the run, rounding.
     * ``work of bristles``: of a contact that sticks compliantly, by how much the sum of the work that its friction

@@ -142,7 +142,7 @@ def _events(layout: Layout, log: SceneLog, t: FloatArray) -> tuple[list[str], Fl
         else:
             continue
         name = f"{layout.frames[int(one)]}_{layout.frames[int(other)]}"
-        events.append((time, names.setdefault(name, len(names)), *modes, delivered, row, 0.0))
+        events.append((time, names.setdefault(name, len(names)), *modes, delivered, row, 0.0, 0.0))
     return list(names), np.array(events, dtype=float).reshape((-1, EVENT_COLUMNS))
 
 

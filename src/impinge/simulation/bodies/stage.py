@@ -214,6 +214,6 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         time=np.array([0.0, -np.inf, rules.step]),
         counts=np.zeros(9, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0]),
-        extremes=extremes_of(1),
+        extremes=extremes_of(1, 0),
         worst=np.zeros((KINDS, 2), dtype=np.int64),
     )
