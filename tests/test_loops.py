@@ -249,15 +249,15 @@ def test_an_edited_function_of_the_package_makes_only_those_stale_that_call_it(t
 
 
 def test_a_function_depends_on_the_functions_that_it_calls_through_a_module():
-    import impinge.simulation.contacts as contacts
+    import impinge.simulation.directions as directions
     from impinge.simulation.engine import hold
 
-    before, kept = closure_digest(hold), contacts.realign
+    before, kept = closure_digest(hold), directions.realign
     try:
-        contacts.realign = jit(lambda plant, w: False)
+        directions.realign = jit(lambda plant, w: False)
         assert closure_digest(hold) != before
     finally:
-        contacts.realign = kept
+        directions.realign = kept
     assert closure_digest(hold) == before
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from impinge.analysis.tangent import Tangent, differentiate
 from impinge.compile import Cube, Matrix, Vector, entry, jit
 from impinge.contact import friction
-from impinge.simulation import contacts
+from impinge.simulation.directions import aim
 from impinge.simulation.plant import RATE, Plant, Workspace
 
 # The variations of a step may be off by so many times the run's tolerances.
@@ -129,7 +129,7 @@ def _aim(plant: Any, w: Any, d: Any, flow: Any, t: float) -> None:
             for s in range(first, last):
                 flow.X[directions + s, j] = (flow.turn[s] - w.attempt[s] * along) / size
     if known:
-        contacts.aim(plant, w, w.rows)
+        aim(plant, w, w.rows)
 
 
 @jit

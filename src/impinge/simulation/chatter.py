@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import floor
 from typing import Any
 
-import numpy as np
-
 from impinge.compile import ask, jit
 from impinge.simulation import contacts
 from impinge.simulation.decide import decide_modes
@@ -20,13 +18,14 @@ from impinge.simulation.instant import (
     return_modes,
     strikes_solved,
 )
-from impinge.simulation.leap import feet_in_plane
+from impinge.simulation.leap import feet_in_plane, slides_slowly
 from impinge.simulation.plant import (
     AGAIN,
     BEGAN,
     CROWD,
     HASTE,
     JAMMED,
+    LAST,
     LEAP,
     LEAPED,
     LEAPS,
@@ -44,10 +43,9 @@ from impinge.simulation.record import STEPS as STEP_LOG
 # The work of a run is watched over parts of its longest step, each by default a thousandth of the run. A step over
 # contacts that change without end is at most this part of the longest step, and at first this share of that.
 _WINDOWS, _PARTS, _SHORTEST = 20.0, 400.0, 1e-2
-# So few steps may be tried in the time of a step over contacts; so many more are too many.
-_FEW, _MANY = 20, 1000
-# What slides more slowly (m/s) than this may make the motion stiff.
-_SLOWLY = 1e-4
+# Steps are short if they are this share of a step over contacts. So many of them are forgotten in the time that such a
+# step takes, and so many are too many.
+_SHORT, _FEW, _MANY = 0.05, 20, 1000
 
 
 @jit
@@ -113,22 +111,24 @@ def crowded(plant: Any, w: Any) -> bool:
 
 @jit
 def lingers(plant: Any, w: Any) -> bool:
-    """Tell whether contacts with friction in a plane take more steps than the motion is worth.
+    """Tell whether contacts with friction in a plane have made a run try too many short steps.
 
-    That is so where feet change again and again, and where they slide slowly while their body settles; the latter is
-    stepped over until they are fast or still.
+    That is so where they change again and again, and while a body settles on feet that slide slowly: these are stepped
+    over until they are fast or still.
     """
     if plant.leap == 0:
         return False
-    passed = floor((w.time[TIME] - w.time[BEGAN]) / longest_leap(plant))
+    leap = longest_leap(plant)
+    way, w.time[LAST] = w.time[TIME] - w.time[LAST], w.time[TIME]
+    passed = floor((w.time[TIME] - w.time[BEGAN]) / leap)
     if passed >= 1.0:
         w.time[BEGAN] = w.time[TIME]
         w.counts[SLOW] = max(0, w.counts[SLOW] - _FEW * int(min(passed, 1e6)))
-    w.counts[SLOW] += 1
-    too_many = w.counts[SLOW] > _MANY and feet_in_plane(plant, w, np.inf) > 0
+    w.counts[SLOW] += way < _SHORT * leap and feet_in_plane(plant, w) > 0
+    too_many = w.counts[SLOW] > _MANY
     if too_many:
         w.counts[SLOW] = _MANY
-    w.counts[HASTE] = (too_many or w.counts[HASTE] != 0) and feet_in_plane(plant, w, _SLOWLY) > 1
+    w.counts[HASTE] = (too_many or w.counts[HASTE] != 0) and slides_slowly(plant, w)
     return too_many or w.counts[HASTE] != 0
 
 

@@ -34,15 +34,6 @@ from impinge.simulation.plant import FORCE, JAMMED, PRESS, RATE, VALUE
 
 PASSED, SLIDING = "Passed", "Sliding"
 
-# What slides at an angle to its direction whose cosine is not above this slides across it.
-_ACROSS = 1e-3
-
-# Where a contact slides more slowly than this (m/s), friction changes with its direction if that turns by this much.
-_DULL, _STRAIGHT = 1e-2, 1e-9
-
-# What slides at an angle to its direction whose cosine is below this has lost it: friction would not brake it.
-_OBLIQUE = 0.7
-
 
 @inlined
 def prescribe(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float) -> None:
@@ -274,24 +265,6 @@ def change(plant: Any, w: Any, c: int, mode: int) -> None:
 
 
 @jit
-def realign(plant: Any, w: Any) -> bool:
-    """Turn contacts that slide against or across their direction to that of their slip rate; tell whether any do."""
-    found = False
-    for c in range(plant.nc):
-        if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
-            continue
-        first, last, rates = plant.slips[c], plant.slips[c + 1], w.rows[RATE, plant.nh + plant.nc :]
-        speed, along = friction.length(rates, first, last), friction.along(rates, w.direction, first, last)
-        if along > friction.LAG:
-            w.begins[c] = 0
-        if speed > friction.CREEP and along <= _ACROSS * speed:
-            friction.aim(rates, w.direction, first, last, friction.CREEP)
-            w.begins[c] = 0
-            found = True
-    return found
-
-
-@jit
 def changed(plant: Any, w: Any, c: int) -> bool:
     """Tell whether a contact was struck or is in another mode than left of this instant, or slides the other way."""
     if w.mode[c] != w.left_mode[c] or w.struck[c] != 0:
@@ -326,40 +299,3 @@ def remember(w: Any) -> None:
         w.left_mode[c], w.turned[c], w.struck[c] = w.mode[c], 0, 0
     for s in range(w.direction.size):
         w.left_direction[s] = w.direction[s]
-
-
-@jit
-def aim(plant: Any, w: Any, rows: Any) -> bool:
-    """Turn the directions of contacts that slide in a plane to those of their slip rates, where a step starts.
-
-    Tell whether that changes their friction, which it does where they slide so slowly that the direction counts.
-    """
-    turned = False
-    for c in range(plant.nc):
-        first, last = plant.slips[c], plant.slips[c + 1]
-        if w.mode[c] != plant.sliding[c] or plant.bristled[c] != 0:
-            continue
-        rates = rows[RATE, plant.nh + plant.nc :]
-        along = friction.along(rates, w.direction, first, last)
-        if along > friction.LAG:
-            w.begins[c] = 0
-        if along > 0.0 and last > first + 1:
-            speed = friction.length(rates, first, last)
-            if speed > friction.CREEP and along < _OBLIQUE * speed:
-                friction.aim(rates, w.attempt, first, last, friction.CREEP)
-            else:
-                friction.blend(rates, w.direction, first, last, w.attempt)
-            slow = speed < _DULL
-            for s in range(first, last):
-                turned |= slow and abs(w.attempt[s] - w.direction[s]) > _STRAIGHT
-                w.direction[s] = w.attempt[s]
-    return turned
-
-
-@jit
-def slides_in_plane(plant: Any, w: Any) -> bool:
-    """Tell whether a contact slides rigidly in a plane, so that its direction turns."""
-    found = False
-    for c in range(plant.nc):
-        found |= w.mode[c] == plant.sliding[c] and plant.bristled[c] == 0 and plant.slips[c + 1] > plant.slips[c] + 1
-    return found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, jit
-from impinge.simulation import contacts
+from impinge.simulation import contacts, directions
 from impinge.simulation.dynamics import evaluate_and_press
 from impinge.simulation.guards import wants_change
 from impinge.simulation.plant import JAMMED, STALLED, TIME
@@ -57,8 +57,8 @@ def _agree(plant: Any, w: Any) -> bool:
     t = w.time[TIME]
     w.counts[JAMMED] = 0
     if plant.nt > 0:
-        turned = contacts.realign(plant, w)
-        turned |= contacts.aim(plant, w, w.rows)
+        turned = directions.realign(plant, w)
+        turned |= directions.aim(plant, w, w.rows)
         if turned:
             evaluate_and_press(plant, w, t, w.y, w.K[0])
     settled, steered, stilled = False, False, 0
@@ -97,7 +97,7 @@ def _still(plant: Any, w: Any, t: float) -> bool:
     if fastest_stick(plant, w, w.rows, True) <= STILL:
         return False
     ask(plant.stop_slips, (plant, w, t, w.y, np.int64(1)))
-    contacts.realign(plant, w)
+    directions.realign(plant, w)
     evaluate_and_press(plant, w, t, w.y, w.K[0])
     return True
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, entry, jit
-from impinge.simulation import contacts
+from impinge.simulation import contacts, directions
 from impinge.simulation.chatter import crowded, lingers, longest_leap, steps_over
 from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.guards import guards_at, resolution
@@ -157,7 +157,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
             contacts.remember(w)
             unsettled = stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start) > _FIRM
             note_extremes(plant, w, w.rows_start)
-            if contacts.aim(plant, w, w.rows_start):
+            if directions.aim(plant, w, w.rows_start):
                 unsettled |= aimed_anew(plant, w)
         restore_gaps(plant, w)
         if plant.fixed_step == 0.0:

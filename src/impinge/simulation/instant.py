@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, entry, jit
-from impinge.simulation import contacts
+from impinge.simulation import contacts, directions
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.decide import decide_evaluated, decide_modes
 from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_gaps
@@ -58,7 +58,7 @@ def _resume(plant: Any, w: Any) -> bool:
     if plant.nt > 0:
         same &= fastest_stick(plant, w, w.rows_start, True) <= STILL
         stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)
-        same &= not contacts.slides_in_plane(plant, w)
+        same &= not directions.slides_in_plane(plant, w)
     restore_gaps(plant, w)
     note_extremes(plant, w, w.rows_start)
     return same

@@ -147,7 +147,7 @@ class Workspace(NamedTuple):
 
 
 # Indices into Workspace.time.
-TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED, BEGAN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED, BEGAN, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
@@ -252,7 +252,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf]),
+        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf]),
         counts=np.zeros(13, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
