@@ -14,7 +14,7 @@ other, directly or through others, are islands: each is judged by itself.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import cos, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,9 @@ _ROUNDING, _NOTHING = 1e-15, 1e-13
 _CORRECTIONS = 3
 # Gaps that close at this share of the largest rate, scaled, do not close.
 MISS = 1e-10
+# So many times that may be missed by who pushes and yet parts, or slides and yet could be held; and what friction is
+# used up to where it slides, more than what the sides of its polygon leave.
+_ABOUT, _USED = 1e3, 1.0 + 1e-3
 # Impulses larger than this times the largest rate, scaled, have no meaning.
 _HUGE = 1e8
 # Entries of W this small against those on its diagonal do not make contacts act on each other.
@@ -181,21 +184,36 @@ def _take_back(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> No
 
 
 @jit
-def _holds(W: Any, nc: int, n: int, p: Any, work: Any, miss: float) -> bool:
-    """Tell whether impulses keep gaps from closing, up to a little of the largest rate, and are not themselves huge.
+def _holds(W: Any, mu: Any, slips: Any, facets: int, p: Any, work: Any, miss: float) -> bool:
+    """Tell whether impulses solve the problem, up to a little of the largest rate, and are not themselves huge.
 
-    Huge ones push against each other: they stand for a solution that there is by rounding only.
+    Huge ones push against each other: they stand for a solution that there is by rounding only. Gaps must not close;
+    who pushes does not part, friction does not drive, and what slides has used it up.
     """
+    nc, spare = mu.size, _USED - cos(pi / facets)
+    n = nc + slips[nc]
     largest = largest_rate(W, work.missing, n)
     allowed = miss * largest
+    about = _ABOUT * allowed
     for i in range(n):
         if not abs(p[i]) * sqrt(W[i, i]) <= _HUGE * largest:
             return False
     for c in range(nc):
-        rate = work.missing[c]
+        rate, size = work.missing[c], sqrt(W[c, c])
         for j in range(n):
             rate += W[c, j] * p[j]
-        if not rate >= -allowed * sqrt(W[c, c]):
+        if not rate >= -allowed * size or not min(rate, p[c] * size * size) <= about * size:
+            return False
+        speed, power, held, scale = 0.0, 0.0, 0.0, 0.0
+        for i in range(nc + slips[c], nc + slips[c + 1]):
+            rate = work.missing[i]
+            for j in range(n):
+                rate += W[i, j] * p[j]
+            speed, power, held, scale = speed + rate * rate, power + rate * p[i], held + p[i] * p[i], scale + W[i, i]
+        speed, held, scale = sqrt(speed), sqrt(held), sqrt(scale)
+        if not power <= about * scale * held:
+            return False
+        if speed > about * scale and (mu[c] * p[c] - held) * scale > spare * mu[c] * p[c] * scale + about:
             return False
     return True
 
@@ -224,11 +242,11 @@ def _solve(W: Any, mu: Any, slips: Any, facets: int, which: int, p: Any, work: A
         work.missing[c] -= work.leave[c] if elastic else work.least[c]
     status = contact_impulses(W, work.missing, mu, slips, facets, p, work.cone)
     _into_cones(mu, slips, p)
-    if status == SOLVED and _holds(W, nc, nc + slips[nc], p, work, miss):
+    if status == SOLVED and _holds(W, mu, slips, facets, p, work, miss):
         return SOLVED
     again = proximal_impulses(W, work.missing, mu, slips, facets, p, work.cone)
     _into_cones(mu, slips, p)
-    if again == SOLVED and _holds(W, nc, nc + slips[nc], p, work, miss):
+    if again == SOLVED and _holds(W, mu, slips, facets, p, work, miss):
         return SOLVED
     return status if status != SOLVED else LIMIT
 
