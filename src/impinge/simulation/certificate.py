@@ -99,7 +99,7 @@ class Certificate:
         proved, unproved: steps of open contacts for which it is proved that no gap closes unseen along the dense
             output, and those for which it could not be.
         leaps: short steps of first order in which all contacts were decided together, because they would have changed
-            without end.
+            without end, or have taken many more steps than the motion is worth.
     """
 
     constraint_drift: float | None

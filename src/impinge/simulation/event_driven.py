@@ -64,15 +64,21 @@ class EventDriven:
         gaps = self.w.rows_start[VALUE, len(self.model.constraints) :][: len(self.model.gaps)]
         chosen = next((flags for flags in (self.w.changed, self.w.struck) if flags.any()), gaps <= 0.0)
         changing = [name for name, flag in zip(self.model.contacts, chosen, strict=True) if flag]
+        held = [g.name for g in self.model.gaps if g.name in changing and g.slips and not g.slides]
+        check = "check whether their law's gains suit the model, and whether a surface jumps"
+        if held:
+            check = (
+                f"slips of {', '.join(held)} are held whatever it takes, which may leave no force that is right, closed "
+                f"or open; give them a coefficient of friction, or {check}"
+            )
         return {
             instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
             "fast there; soften the contact, loosen the tolerances or check the model",
             instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite{self._where()}: "
             "check the model near this state",
-            instant.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close each other without end: "
-            "check whether their gaps contradict each other",
-            instant.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: "
-            "check whether their law's gains suit the model, and whether a surface jumps",
+            instant.CYCLE: f"at t = {t:g} s contacts {', '.join(changing)} open and close without end: "
+            f"{check if held else 'check whether their gaps contradict each other'}",
+            instant.CHATTER: f"at t = {t:g} s contacts {', '.join(changing)} change without time passing: {check}",
         }[status]
 
     def _where(self) -> str:

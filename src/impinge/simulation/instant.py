@@ -40,8 +40,8 @@ from impinge.simulation.roots import NONE
 from impinge.simulation.step import first_step, try_step
 from impinge.simulation.still import STILL, fastest_stick, stop_slips_of
 
-# So many events in a row for each contact, without time between them, are chatter.
-_MOST_EVENTS = 200
+# So many events in a row for each contact, without time between them, are chatter; fewer where it can be stepped over.
+_MOST_EVENTS, _MANY_EVENTS = 200, 20
 
 # What a run comes back with.
 DONE, FULL, PAUSED, TOO_SMALL, NOT_FINITE, CYCLE, CHATTER, UNSOLVED, CROWDED = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -214,7 +214,8 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
         swap(w.direction, w.left_direction)
         _add_right(plant, w, log, left_time, same)
         w.time[ROW_TIME] = w.time[TIME]
-    return CHATTER if w.counts[STALLED] > _MOST_EVENTS * (plant.nc + 1) else DONE
+    most = _MOST_EVENTS if plant.leap == 0 else _MANY_EVENTS
+    return CHATTER if w.counts[STALLED] > most * (plant.nc + 1) else DONE
 
 
 @jit

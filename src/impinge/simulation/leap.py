@@ -53,11 +53,11 @@ def _gives(plant: Any, w: Any, i: int) -> bool:
 
 @jit
 def feet_in_plane(plant: Any, w: Any) -> int:
-    """Return how many closed contacts have friction in a plane."""
+    """Return how many closed contacts have friction in a plane, and gaps that settle as those of rigid ones do not."""
     count = 0
     for c in range(plant.nc):
-        planar = plant.slips[c + 1] == plant.slips[c] + 2
-        count += planar and plant.closed[c, w.mode[c]] != 0 and sticks_rigidly(plant, c)
+        settles = plant.slips[c + 1] == plant.slips[c] + 2 and plant.restitution[c] < 0.0
+        count += settles and plant.closed[c, w.mode[c]] != 0 and sticks_rigidly(plant, c)
     return count
 
 

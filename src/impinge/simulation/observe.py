@@ -104,7 +104,7 @@ def note_now(plant: Any, w: Any, t: float, y: Any, rows: Any, of: int, turning: 
         if open_ or plant.evaluate == 0:
             keep(row, WORST, APPROACH, -rate, t)
         if open_:
-            if mode == 0 and (rate < 0.0 or c == turning):
+            if mode == 0 and (rate <= 0.0 or c == turning):
                 keep(row, WORST, OPEN, -gap, t)
         else:
             force = rows[FORCE, plant.nh + c]

@@ -263,8 +263,9 @@ class Result:
         laws = " and ".join(dict.fromkeys(self.laws.values()))
         end = "reached its end" if self.ok else f"stopped early: {self.reason}"
         head = f"result of {self.model}{f' under {laws}' if laws else ''}: {self.t[-1]:g} s simulated"
+        leaps = f", {self.certificate.leaps} steps over contacts" if self.certificate.leaps else ""
         lines = [
-            f"{head}, {self.t.size} rows, {len(self.event_table)} events, {end}",
+            f"{head}, {self.t.size} rows, {len(self.event_table)} events{leaps}, {end}",
             f"verdicts: {said(self.certificate.verdicts)}",
             *(f"  BROKEN  {verdict}" for verdict in self.certificate.broken),
         ]
