@@ -68,8 +68,8 @@ class EventDriven:
         check = "check whether their law's gains suit the model, and whether a surface jumps"
         if held:
             check = (
-                f"slips of {', '.join(held)} are held whatever it takes, which may leave no force that is right, closed "
-                f"or open; give them a coefficient of friction, or {check}"
+                f"slips of {', '.join(held)} are held whatever it takes, which may leave no force that is right, "
+                f"closed or open; give them a coefficient of friction, or {check}"
             )
         return {
             instant.TOO_SMALL: f"at t = {t:g} s the step became shorter than the time resolution: the motion is too "
