@@ -180,6 +180,28 @@ def test_a_source_file_stays_short(file):
     assert len(file.read_text().splitlines()) <= LONGEST
 
 
+def negative_indices(tree):
+    """Yield the lines of hot loops in which an index is a negative number, which would not count from the end there."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        if not {"jit", "entry", "inlined"} & {getattr(mark, "id", "") for mark in function.decorator_list}:
+            continue
+        for part in ast.walk(function):
+            if isinstance(part, ast.Subscript):
+                places = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+                if any(isinstance(k, ast.UnaryOp) and isinstance(k.op, ast.USub) for k in places):
+                    yield part.lineno
+
+
+def test_no_hot_loop_counts_from_the_end():
+    found = {
+        (file.name, line) for file in SOURCE.rglob("*.py") for line in negative_indices(ast.parse(file.read_text()))
+    }
+    assert not found
+    assert list(negative_indices(ast.parse("@jit\ndef f(x):\n    return x[0, -1]"))) == [3]
+
+
 HEAVY = ("numba", "casadi", "matplotlib", "pandas", "scipy", "llvmlite")
 
 

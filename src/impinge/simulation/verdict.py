@@ -35,8 +35,8 @@ class Verdict:
 
     * ``gap while open``: how far a gap was below zero while its contact was Free and did not part, or turned about
       inside a step. Limit: 1e-9 m, ten times the absolute tolerance, and the way of four time resolutions. Depth while
-      closed is the law's; so is that of a compliant contact which parts faster than it relaxes, of a Ballistic one (the law
-      lets it be below zero until it returns), and of one that is Passed.
+      closed is the law's; so is that of a compliant contact which parts faster than it relaxes, of a Ballistic one (the
+      law lets it be below zero until it returns), and of one that is Passed.
     * ``work of impacts``: what the impulses of one impact add to the energy that is seen from the surfaces, over what
       they move, Σ|p|(|γ̇⁻| + |γ̇⁺|); also of the impulses that stop slips which never slide. Limit: 1e-9, rounding.
     * ``power of friction``: the largest power that friction gives to what slides faster than 1e-6 m/s, both seen from
