@@ -438,3 +438,19 @@ def test_a_foot_that_lands_stops_a_closed_chain_and_keeps_it_closed(law):
 def test_feet_that_land_at_once_and_act_on_each_other_have_no_derivative():
     with pytest.raises(InputError, match=r"guards that fall one after another"):
         sensitivity(feet(2, slides=False), KelvinVoigt(), until=0.25, start={"z": 0.3, "x_dot": 1.0})
+
+
+def test_a_rigid_foot_that_lands_with_one_that_is_stopped_is_not_driven_into_the_floor():
+    b = ModelBuilder("plate")
+    (x, vx), (z, vz), (angle, spin) = b.coordinate("x"), b.coordinate("z", start=0.25), b.coordinate("angle")
+    b.kinetic((vx**2 + vz**2) / 2 + 0.01 * spin**2 / 2)
+    b.potential(G * z)
+    for name, at, rub in (("rubs", -0.13, {"friction": 0.5}), ("holds", 0.13, {})):
+        foot = ca.vertcat(x + at * ca.cos(angle) + 0.15 * ca.sin(angle), z + at * ca.sin(angle) - 0.15 * ca.cos(angle))
+        b.gap(name, foot[1], slip=foot[0], **rub)
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        laws = {"rubs": Impact(0.3), "holds": HuntCrossley(10 ** rng.uniform(4, 6), restitution=0.5)}
+        result = simulate(b.build(), laws, until=0.5, start={"x_dot": 2 * rng.normal()})
+        assert result.ok, result.reason
+        assert result["gap_rubs"].min() > -1e-9

@@ -26,7 +26,7 @@ _STILLED = 3
 def decide_modes(plant: Any, w: Any) -> bool:
     """Change modes at the current instant until none changes; return False if they never stop, or a contact jams.
 
-    Slips of contacts that close and never slide are stopped; then others may change, which are stopped, too.
+    Slips of contacts that close and never slide are stopped; then others may change or strike, and be stopped, too.
     """
     evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
     return decide_evaluated(plant, w)
@@ -41,6 +41,10 @@ def decide_evaluated(plant: Any, w: Any) -> bool:
         if plant.halt == 0 or rounds > plant.nc or ask(plant.halt, (plant, w)) == 0:
             return True
         evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
+        if plant.strike != 0:
+            if ask(plant.strike, (plant, w)) != 0:
+                return False
+            evaluate_and_press(plant, w, w.time[TIME], w.y, w.K[0])
     return False
 
 

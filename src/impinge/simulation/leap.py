@@ -4,7 +4,7 @@ Contacts that change each other without time passing, and feet that slide ever m
 have no smooth motion between events that could be followed in reasonable steps. A step of finite length has a
 solution: with impulses p over the length τ,
 
-    v⁺ = v + τ a + M⁻¹Aᵀp        q⁺ = q + τ q̇((v + v⁺)/2), and with v⁺ alone where a contact is rigid
+    v⁺ = v + τ a + M⁻¹Aᵀp        q⁺ = q + τ q̇((v + v⁺)/2), and with v⁺ alone where a rigid contact may close
     gaps     0 ≤ p ⊥ γ̇⁺ − (γ̇ + τ γ̈*) ≥ 0,  where γ̈* is what the contact's law asks for; an open gap may close, not pass
     slips    Coulomb's cone
 
@@ -43,6 +43,8 @@ _ALL = 1.0 - 1e-9
 _SLOWLY = 1e-4
 # An open gap is far if the fastest gap takes this many steps for the same way.
 _FAR = 10.0
+# A rigid contact is off its surface if its gap is larger (m) than this.
+_OFF = 1e-9
 
 
 @jit
@@ -53,11 +55,11 @@ def _gives(plant: Any, w: Any, i: int) -> bool:
 
 @jit
 def feet_in_plane(plant: Any, w: Any) -> int:
-    """Return how many closed contacts have friction in a plane, and gaps that settle as those of rigid ones do not."""
+    """Return how many closed contacts have friction in a plane."""
     count = 0
     for c in range(plant.nc):
-        settles = plant.slips[c + 1] == plant.slips[c] + 2 and plant.restitution[c] < 0.0
-        count += settles and plant.closed[c, w.mode[c]] != 0 and sticks_rigidly(plant, c)
+        planar = plant.slips[c + 1] == plant.slips[c] + 2
+        count += planar and plant.closed[c, w.mode[c]] != 0 and sticks_rigidly(plant, c)
     return count
 
 
@@ -82,6 +84,14 @@ def _fastest(plant: Any, w: Any) -> float:
 
 
 @jit
+def _touches(plant: Any, w: Any, c: int) -> bool:
+    """Tell whether a contact acts on its surface: a rigid one that is off it is only kept from passing it."""
+    if plant.restitution[c] < 0.0:
+        return plant.closed[c, w.mode[c]] != 0 or w.rows[VALUE, plant.nh + c] <= 0.0
+    return w.rows[VALUE, plant.nh + c] <= _OFF
+
+
+@jit
 def _least_rate(plant: Any, w: Any, c: int, length: float, fastest: float) -> float:
     """Return the rate that a gap must have at the end of the step, m/s; without bound if it takes no part.
 
@@ -95,8 +105,8 @@ def _least_rate(plant: Any, w: Any, c: int, length: float, fastest: float) -> fl
     kind = ask(plant.prescribe[c], (plant.closing[c], NORMAL, gap, rate, plant.gains[c], w.attempt))
     if kind != ACCELERATION:
         return -np.inf
-    if plant.closed[c, w.mode[c]] != 0 or gap <= 0.0:
-        return rate + length * w.attempt[0]
+    if _touches(plant, w, c):
+        return rate + length * w.attempt[0] if plant.restitution[c] < 0.0 else 0.0
     return -gap / length if gap <= _FAR * length * fastest else -np.inf
 
 
@@ -124,12 +134,12 @@ def _pose(plant: Any, w: Any, length: float) -> None:
 
 
 @jit
-def _any_rigid(plant: Any, w: Any) -> bool:
-    """Tell whether a rigid contact takes part, which must not be passed."""
-    rigid = False
+def _any_open(plant: Any, w: Any) -> bool:
+    """Tell whether a rigid contact takes part that is open, and must not be passed."""
+    open_ = False
     for c in range(plant.nc):
-        rigid |= w.impact.active[c] != 0 and plant.restitution[c] >= 0.0
-    return rigid
+        open_ |= w.impact.active[c] != 0 and plant.restitution[c] >= 0.0 and not _touches(plant, w, c)
+    return open_
 
 
 @jit
@@ -164,7 +174,7 @@ def _move(plant: Any, w: Any, length: float) -> None:
             w.trial[first + i - nh] += p
         if plant.nr > 0 and i >= nh + nc:
             w.trial[work - plant.nr + plant.normal[i] - nh] += p * mean
-    share = 1.0 if _any_rigid(plant, w) else 0.5
+    share = 1.0 if _any_open(plant, w) else 0.5
     for k in range(nq + nv):
         w.scratch[0, k] = w.y[k] + share * (w.trial[k] - w.y[k]) if k >= nq else w.y[k]
     if plant.turn != 0:
@@ -180,7 +190,8 @@ def _move(plant: Any, w: Any, length: float) -> None:
 def _choose(plant: Any, w: Any, c: int) -> None:
     """Set the mode of a contact from its impulses in ``w.attempt`` and the rates after them in ``w.value``."""
     slips, i, first, last = plant.nh + plant.nc, plant.nh + c, plant.slips[c], plant.slips[c + 1]
-    if w.attempt[i] <= NOTHING:
+    kept = plant.restitution[c] >= 0.0 and not _touches(plant, w, c)  # from passing: it strikes behind the step
+    if w.attempt[i] <= NOTHING or kept:
         if plant.closed[c, w.mode[c]] != 0:
             state = (plant.closing[c], w.rows[VALUE, i], w.value[i], -1.0, plant.gains[c], 1)
             w.mode[c] = ask(plant.decide[c], state)
