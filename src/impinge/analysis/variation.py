@@ -10,7 +10,7 @@ import numpy as np
 from impinge.analysis.tangent import Tangent, differentiate
 from impinge.compile import Cube, Matrix, Vector, entry, jit
 from impinge.contact import friction
-from impinge.simulation.directions import aim
+from impinge.simulation.directions import aim, oblique
 from impinge.simulation.plant import RATE, Plant, Workspace
 
 # The variations of a step may be off by so many times the run's tolerances.
@@ -114,8 +114,12 @@ def _aim(plant: Any, w: Any, d: Any, flow: Any, t: float) -> None:
         rates = w.rows[RATE, gaps:]
         if friction.along(rates, w.direction, first, last) <= 0.0:
             continue
-        friction.blend(rates, w.direction, first, last, w.attempt)
-        size, kept, share = friction.blend_slopes(rates, w.direction, first, last)
+        if oblique(rates, w.direction, first, last):
+            friction.aim(rates, w.attempt, first, last, friction.CREEP)
+            size, kept, share = friction.length(rates, first, last), 0.0, 0.0
+        else:
+            friction.blend(rates, w.direction, first, last, w.attempt)
+            size, kept, share = friction.blend_slopes(rates, w.direction, first, last)
         for j in range(flow.X.shape[1]):
             told, along = 0.0, 0.0
             for s in range(first, last):

@@ -15,7 +15,7 @@ _ACROSS = 1e-3
 _DULL, _STRAIGHT = 1e-2, 1e-9
 
 # What slides at an angle to its direction whose cosine is below this has lost it: friction would not brake it.
-_OBLIQUE = 0.7
+_OBLIQUE = 0.3
 
 
 @jit
@@ -37,6 +37,13 @@ def realign(plant: Any, w: Any) -> bool:
 
 
 @jit
+def oblique(rates: Any, direction: Any, first: int, last: int) -> bool:
+    """Tell whether a contact slides so far off its direction that it turns to its slip rate at once."""
+    speed = friction.length(rates, first, last)
+    return speed > friction.CREEP and friction.along(rates, direction, first, last) < _OBLIQUE * speed
+
+
+@jit
 def aim(plant: Any, w: Any, rows: Any) -> bool:
     """Turn the directions of contacts that slide in a plane to those of their slip rates, where a step starts.
 
@@ -52,12 +59,11 @@ def aim(plant: Any, w: Any, rows: Any) -> bool:
         if along > friction.LAG:
             w.begins[c] = 0
         if along > 0.0 and last > first + 1:
-            speed = friction.length(rates, first, last)
-            if speed > friction.CREEP and along < _OBLIQUE * speed:
+            if oblique(rates, w.direction, first, last):
                 friction.aim(rates, w.attempt, first, last, friction.CREEP)
             else:
                 friction.blend(rates, w.direction, first, last, w.attempt)
-            slow = speed < _DULL
+            slow = friction.length(rates, first, last) < _DULL
             for s in range(first, last):
                 turned |= slow and abs(w.attempt[s] - w.direction[s]) > _STRAIGHT
                 w.direction[s] = w.attempt[s]
