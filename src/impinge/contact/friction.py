@@ -26,7 +26,7 @@ LAG = 1e-12
 # What turns about in a plane at less than this speed (m/s) may stick.
 SETTLED = 1e-6
 # A slip rate tells the direction of friction if it is larger than this (m/s).
-TELLING = 1e-5
+TELLING = 5e-6
 
 
 @jit
