@@ -6,6 +6,7 @@ from math import floor
 from typing import Any
 
 from impinge.compile import ask, jit
+from impinge.contact import friction
 from impinge.simulation import contacts
 from impinge.simulation.decide import decide_modes
 from impinge.simulation.dynamics import evaluate_and_press
@@ -18,7 +19,6 @@ from impinge.simulation.instant import (
     return_modes,
     strikes_solved,
 )
-from impinge.simulation.leap import feet_in_plane, slides_slowly
 from impinge.simulation.plant import (
     AGAIN,
     BEGAN,
@@ -31,6 +31,7 @@ from impinge.simulation.plant import (
     LEAPS,
     LEFT_TIME,
     MARK,
+    RATE,
     SLOW,
     STALLED,
     TIME,
@@ -46,6 +47,8 @@ _WINDOWS, _PARTS, _SHORTEST = 20.0, 400.0, 1e-2
 # Steps are short if they are this share of a step over contacts. So many of them are forgotten in the time that such a
 # step takes, and so many are too many.
 _SHORT, _FEW, _MANY = 0.05, 20, 1000
+# What slides more slowly (m/s) than this makes the motion stiff.
+_SLOWLY = 1e-4
 
 
 @jit
@@ -110,6 +113,27 @@ def crowded(plant: Any, w: Any) -> bool:
 
 
 @jit
+def _feet_in_plane(plant: Any, w: Any) -> int:
+    """Return how many closed contacts have friction in a plane."""
+    count = 0
+    for c in range(plant.nc):
+        planar = plant.slips[c + 1] == plant.slips[c] + 2
+        count += planar and plant.closed[c, w.mode[c]] != 0 and contacts.sticks_rigidly(plant, c)
+    return count
+
+
+@jit
+def _slides_slowly(plant: Any, w: Any) -> bool:
+    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff."""
+    slow, rates = False, w.rows_start[RATE, plant.nh + plant.nc :]
+    for c in range(plant.nc):
+        first, last = plant.slips[c], plant.slips[c + 1]
+        if w.mode[c] == plant.sliding[c] and contacts.sticks_rigidly(plant, c) and last == first + 2:
+            slow |= friction.length(rates, first, last) < _SLOWLY
+    return slow and _feet_in_plane(plant, w) > 1
+
+
+@jit
 def lingers(plant: Any, w: Any) -> bool:
     """Tell whether contacts with friction in a plane have made a run try too many short steps.
 
@@ -124,11 +148,11 @@ def lingers(plant: Any, w: Any) -> bool:
     if passed >= 1.0:
         w.time[BEGAN] = w.time[TIME]
         w.counts[SLOW] = max(0, w.counts[SLOW] - _FEW * int(min(passed, 1e6)))
-    w.counts[SLOW] += way < _SHORT * leap and feet_in_plane(plant, w) > 0
+    w.counts[SLOW] += way < _SHORT * leap and _feet_in_plane(plant, w) > 0
     too_many = w.counts[SLOW] > _MANY
     if too_many:
         w.counts[SLOW] = _MANY
-    w.counts[HASTE] = (too_many or w.counts[HASTE] != 0) and slides_slowly(plant, w)
+    w.counts[HASTE] = (too_many or w.counts[HASTE] != 0) and _slides_slowly(plant, w)
     return too_many or w.counts[HASTE] != 0
 
 

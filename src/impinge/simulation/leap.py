@@ -39,8 +39,6 @@ from impinge.simulation.plant import (
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
-# What slides more slowly (m/s) than this makes the motion stiff.
-_SLOWLY = 1e-4
 # An open gap is far if the fastest gap takes this many steps for the same way.
 _FAR = 10.0
 # A rigid contact is off its surface if its gap is larger (m) than this.
@@ -51,27 +49,6 @@ _OFF = 1e-9
 def _gives(plant: Any, w: Any, i: int) -> bool:
     """Tell whether the force of a row is known, as those of compliant contacts are: it stays as it is over the step."""
     return i >= plant.nh and w.prescribed[i] != ACCELERATION and not sticks_rigidly(plant, plant.normal[i] - plant.nh)
-
-
-@jit
-def feet_in_plane(plant: Any, w: Any) -> int:
-    """Return how many closed contacts have friction in a plane."""
-    count = 0
-    for c in range(plant.nc):
-        planar = plant.slips[c + 1] == plant.slips[c] + 2
-        count += planar and plant.closed[c, w.mode[c]] != 0 and sticks_rigidly(plant, c)
-    return count
-
-
-@jit
-def slides_slowly(plant: Any, w: Any) -> bool:
-    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff."""
-    slow, rates = False, w.rows_start[RATE, plant.nh + plant.nc :]
-    for c in range(plant.nc):
-        first, last = plant.slips[c], plant.slips[c + 1]
-        if w.mode[c] == plant.sliding[c] and sticks_rigidly(plant, c) and last == first + 2:
-            slow |= friction.length(rates, first, last) < _SLOWLY
-    return slow and feet_in_plane(plant, w) > 1
 
 
 @jit

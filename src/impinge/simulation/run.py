@@ -97,10 +97,10 @@ def simulate(
     who = f"simulation of {'scene' if isinstance(model, Scene) else 'model'} '{model.name}'"
     end = finite(f"end time of the {who}", until)
     spacing = end / _DEFAULT_SAMPLES if sample is None else finite(f"sample spacing of the {who}", sample)
-    if end <= 0 or spacing <= 0:
-        raise InputError(
-            who, "an end time and a sample spacing above zero", f"{end:g} s and {spacing:g} s", "Set both."
-        )
+    if end <= 0:
+        raise InputError(who, "an end time above zero", f"until = {end:g} s", "Runs start at t = 0.")
+    if spacing <= 0:
+        raise InputError(who, "a sample spacing above zero", f"sample = {spacing:g} s", "Leave it out for every step.")
     controllers = list(controller) if isinstance(controller, Sequence) else [controller]
     if isinstance(model, Scene) and isinstance(law, Complementarity):
         from impinge.simulation.bodies.run import simulate_scene
