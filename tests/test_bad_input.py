@@ -104,7 +104,9 @@ def test_an_input_must_be_known_and_finite():
 
 @pytest.mark.parametrize("until", [0.0, -1.0])
 def test_the_end_must_come_after_the_start(until):
-    text = rf"simulation of model 'ball': expected an end time above zero, got until = {until:g} s\. Runs start at t = 0\."
+    text = (
+        rf"simulation of model 'ball': expected an end time above zero, got until = {until:g} s\. Runs start at t = 0\."
+    )
     refused(InputError, text, run, until=until)
 
 
