@@ -404,3 +404,31 @@ def test_a_pair_of_parts_is_closed_in_the_rows_in_which_it_pushes():
     assert closed[result.t > touchdown].all()
     assert (result.mode("brick_table", 0), result.mode("brick_table")) == ("Free", "Contact")
     assert "mode" in [axis.get_ylabel() for axis in result.plot().axes]
+
+
+@pytest.mark.parametrize("law", [Impact(0.5), Impact(0.0)], ids=str)
+def test_a_gap_that_jumps_below_zero_and_pushes_nobody_breaks_a_promise(law):
+    # Its derivative is zero nearly everywhere: no force along it stops the ball, which falls through the steps.
+    b = ModelBuilder("stairs")
+    z, vz = b.coordinate("z", start=1.0)
+    b.kinetic(vz**2 / 2)
+    b.potential(9.81 * z)
+    b.gap("floor", ca.floor(10 * z))
+    with pytest.warns(ImpingeWarning, match="gap while open"):
+        result = simulate(b.build(), law, until=1.0)
+    assert not named(result)["gap while open"].ok
+    assert named(result)["gap while open"].number == pytest.approx(40.0, abs=1.0)
+
+
+def test_a_rigid_contact_that_can_neither_hold_its_slip_nor_part_says_what_to_do():
+    # The tip of a rod that turns about it: held it would have to pull, free it would fall.
+    b = ModelBuilder("rod")
+    (x, vx), (z, vz) = b.coordinate("x"), b.coordinate("z", start=math.sin(1) / 2)
+    angle, spin = b.coordinate("angle", start=1.0)
+    b.kinetic((vx**2 + vz**2) / 2 + spin**2 / 24)
+    b.potential(9.81 * z)
+    b.gap("tip", z - ca.sin(angle) / 2, slip=x - ca.cos(angle) / 2)
+    start = {"angle_dot": 4.5, "z_dot": 2.25 * math.cos(1), "x_dot": -2.25 * math.sin(1)}
+    with pytest.warns(ImpingeWarning, match="slips of tip are held whatever it takes.*give them a coefficient of fric"):
+        result = simulate(b.build(), Impact(0.0), until=0.05, start=start)
+    assert not result.ok
