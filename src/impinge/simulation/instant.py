@@ -18,6 +18,7 @@ from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_ga
 from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution, wants_change
 from impinge.simulation.locate import find_event
 from impinge.simulation.observe import note_extremes, note_state
+from impinge.simulation.pace import be_explicit
 from impinge.simulation.plant import (
     ERROR,
     LEAST_ERROR,
@@ -69,6 +70,7 @@ def restart(plant: Any, w: Any, longest: float) -> bool:
     """Begin afresh at the current state after the equations have changed; tell the same as `_resume`."""
     same = _resume(plant, w)
     w.time[ERROR] = LEAST_ERROR
+    be_explicit(w)
     if plant.fixed_step == 0.0:
         w.time[STEP] = first_step(plant, w, w.time[TIME], longest)
     return same
