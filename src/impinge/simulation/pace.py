@@ -21,8 +21,9 @@ from impinge.simulation.step import stability_ratio, try_step
 
 # Dormand–Prince damps a decaying motion while h times its rate is below 3.3; keep clear of that.
 _STABLE = 2.5
-# After so many explicit steps an implicit one is tried; where that does not pay, after twice as many the next time.
-_PATIENCE = 100
+# After so many explicit steps an implicit one is tried; where that does not pay, after twice as many the next time, but
+# not after more than the limit.
+_PATIENCE, _LIMIT = 100, 800
 # Explicit steps evaluate the equations so many times.
 _STAGES = 6.0
 _GROWTH = 5.0
@@ -60,7 +61,7 @@ def _be_explicit_if_cheaper(plant: Any, w: Any) -> None:
     """Return to explicit steps, for twice as long as the last time, if the next implicit one is not worth its price."""
     if w.time[STEP] <= _price(plant) * w.time[STABLE]:
         w.counts[STIFF], w.counts[LATELY] = 0, 0
-        w.counts[PATIENCE] *= 2
+        w.counts[PATIENCE] = min(2 * w.counts[PATIENCE], _LIMIT)
         w.time[STEP] = w.time[STABLE]
 
 
