@@ -201,19 +201,23 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
         assign(w.left_y, w.trial)  # velocities jump from those at the very instant
         assign_rows(w.rows_end, w.rows_start)
     known = plant.strike == 0 or w.time[TAIL] == 0.0  # else a step is tried, which has rows of its own
-    if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
+    bounced = plant.strike != 0 and _through_tail(plant, w, log, longest - low * h)
+    if bounced:
         left_time = w.time[TIME]
     same = restart(plant, w, longest)
 
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
     if contacts.any_changed(plant, w):
-        swap(w.direction, w.left_direction)
-        if known:
-            add_known_row(plant, w, log, left_time, w.left_y, w.left_mode, w.rows_end)
+        if bounced:  # the bounces that were left out press as contact does: so it is on the left side of their limit
+            add_row(plant, w, log, left_time, w.left_y, w.mode)
         else:
-            add_row(plant, w, log, left_time, w.left_y, w.left_mode)
-        swap(w.direction, w.left_direction)
+            swap(w.direction, w.left_direction)
+            if known:
+                add_known_row(plant, w, log, left_time, w.left_y, w.left_mode, w.rows_end)
+            else:
+                add_row(plant, w, log, left_time, w.left_y, w.left_mode)
+            swap(w.direction, w.left_direction)
         _add_right(plant, w, log, left_time, same)
         w.time[ROW_TIME] = w.time[TIME]
     most = _MOST_EVENTS if plant.leap == 0 else _MANY_EVENTS
