@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Struct, prepare
-from impinge.contact.law import ContactLaw, Law, is_compliant, law_code
+from impinge.contact.law import ContactLaw, Law, law_code
 from impinge.contact.laws.complementarity import Complementarity
 from impinge.errors import ImpingeWarning, InputError, show, unknown_name
 from impinge.model import Model, check_model, finite
@@ -203,7 +203,7 @@ def plant_of(
         find_press=find_press.address,
         settle=settle.address if len(model.gaps) > 1 and tables.slides else 0,
         leap=leap.address if len(model.gaps) > 1 and tables.slides else 0,
-        implicit=implicit_step.address if method.implicit and any(map(is_compliant, laws)) else 0,
+        implicit=implicit_step.address if method.implicit and tables.compliant else 0,
         stop_slips=stop_slips.address if tables.slides else 0,
         strike=strike.address if tables.rigid else 0,
         halt=halt.address if tables.halts else 0,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import keep_array
-from impinge.contact.law import FUNCTIONS, ContactLaw, check_gains, sticks_compliantly
+from impinge.contact.law import FUNCTIONS, ContactLaw, check_gains, is_compliant, sticks_compliantly
 from impinge.model import Gap
 from impinge.simulation.system import System
 
@@ -22,12 +22,14 @@ class ContactTables(NamedTuple):
         rigid: whether any contact is rigid, so that velocities jump when it closes.
         slides: whether any contact may slide.
         halts: whether any contact has slips that an impulse stops when it closes.
+        compliant: whether any contact is a spring, which may be stiff.
     """
 
     fields: dict[str, Any]
     rigid: bool
     slides: bool
     halts: bool
+    compliant: bool
 
 
 def contact_tables(model: System, laws: Sequence[ContactLaw]) -> ContactTables:
@@ -87,7 +89,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "nr": len(gaps) if slides else 0,
     }
     rigid, halts = bool((tables["restitution"] >= 0).any()), bool(tables["halted"].any())
-    return ContactTables({**tables, **sizes}, rigid, slides, halts)
+    return ContactTables({**tables, **sizes}, rigid, slides, halts, any(map(is_compliant, laws)))
 
 
 def _is_halted(gap: Gap, law: ContactLaw) -> bool:
