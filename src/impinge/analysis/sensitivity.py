@@ -109,6 +109,7 @@ def sensitivity(
             raise unknown_name(who, "start value, parameter or input", name, known)
     if not names:
         raise InputError(who, "at least one name in `by`", "none", "Leave it out to have all start values.")
+    laws = laws_of(model, law)
     # Variations are integrated on the run's steps by the explicit method, so these must be ones that it can take.
     method = method or Adaptive()
     method = replace(method, implicit=False) if isinstance(method, Adaptive) else method
@@ -130,7 +131,7 @@ def sensitivity(
         got = f"a run that steps over contacts {result.certificate.leaps} times, where they change without end"
         raise InputError(who, "smooth motion between events", got, "End the run before, or choose another law.")
     p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
-    plant = plant_of(model, laws_of(model, law), p, stabilization, method, float(until))
+    plant = plant_of(model, laws, p, stabilization, method, float(until))
 
     # Time does not vary: its row is the last.
     seed = np.vstack([np.eye(len(known)), np.zeros(len(known))])[:, [known.index(name) for name in names]]
