@@ -17,7 +17,8 @@ from scipy.optimize import linear_sum_assignment
 import mechanisms
 import models
 from impinge import Adaptive, Baumgarte, ImpingeError, InputError, StartError, equilibrium, linearize, robots, simulate
-from impinge.analysis.point import Point, closed_rows, in_mode, mode_indices, row_names
+from impinge.analysis.mode import in_mode
+from impinge.analysis.point import Point, closed_rows, mode_indices, row_names
 from impinge.compile import Struct
 from impinge.model import Model
 from impinge.robots.maze import RINGS
@@ -58,7 +59,7 @@ class Simulator:
     def __init__(self, case: Case) -> None:
         self.case, self.model = case, case.model
         closed = mode_indices(case.model, "test", case.mode)
-        self.plant, self.w = in_mode(case.model, case.point, closed, case.law, case.stabilization, "test")
+        self.plant, self.w, *_ = in_mode(case.model, case.point, closed, case.law, case.stabilization, "test")
         self.packed = Struct(self.plant), Struct(self.w)
         self.derivative = np.zeros(self.w.y.size)
         self.nq = len(case.model.coordinates)

@@ -1,0 +1,235 @@
+"""The balance of a model at rest with contacts closed, solved for the pose, inputs and forces nearest to given ones.
+
+Unknown are the coordinates q, the free inputs u and the forces x of closed rows. They solve
+
+    load(q, u) = A(q)ᵀx,     g(q) = 0  for constraints and closed gaps,     g(q) = −depth(x)  for compliant ones,
+
+which leaves more than one solution where contacts are redundant, inputs do what contacts could do, or a whole range of
+poses is at rest. The nearest pose comes first, then the nearest inputs, then the smallest forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.analysis.point import Point, closed_rows, row_names
+from impinge.analysis.rest_depth import rest_depth
+from impinge.contact.admissible import Limit, smallest_forces
+from impinge.contact.law import Law
+from impinge.errors import StartError
+from impinge.model import Model
+
+FloatArray = NDArray[np.float64]
+
+_ITERATIONS = 100
+_BALANCED = 1e-9  # of the forces in it, a balance is met
+_CLOSED = 1e-12  # m or rad: a closed row is met
+_STRIDE = 1.0  # m or rad: no step is longer, so that the rest state is one nearby
+_MOVED = 1e-3  # m or rad: what forces change by over this way counts as their size too
+_NEUTRAL = 1e-8  # of the stiffest direction, one that is less stiff is neutral: a range of poses is at rest
+_NEAREST = 1e-10  # m or rad: so near to the nearest pose is near enough
+_WEIGHT = 1e5  # of an input against a force: only its square counts
+_DEPENDENT = 1e-11  # of the largest, a singular value of balances in forces and weighted inputs is none
+
+
+class Unknowns(NamedTuple):
+    """A pose, all inputs, and the forces of the closed rows."""
+
+    q: FloatArray
+    u: FloatArray
+    x: FloatArray
+
+
+class Rest:
+    """The equations of a model at rest at one instant, with some contacts closed and some inputs free.
+
+    Args:
+        model: what rests.
+        who: for messages.
+        closed: contacts.
+        start: pose, inputs, parameters and time from which what is found is to be the nearest.
+        free: indices of the inputs that are found.
+    """
+
+    def __init__(self, model: Model, who: str, closed: Sequence[int], start: Point, free: Sequence[int]) -> None:
+        s, e = model.symbols, model.equations
+        self.model, self.who, self.start, self.free = model, who, start, list(free)
+        self.rows, self.closed = closed_rows(model, closed), closed
+        self.held = [i for i in self.rows if i < model.row_slices[2].start]
+        self.nb, self.p = s.v.shape[0], model.parameter_vector(start.parameters)
+        self.soft: Mapping[int, Law] = {}
+        force, still = ca.SX.sym("force", len(self.rows)), ca.SX.zeros(self.nb)
+        A = e.A[self.rows, :] if self.rows else ca.SX(0, s.q.shape[0])
+        load = ca.substitute(e.bias + e.damping - e.applied, s.v, still)
+        residual = ca.vertcat(load - A.T @ force, e.g[self.held, 0] if self.held else ca.SX(0, 1))
+        blocks = (force, s.u[self.free, 0] if self.free else ca.SX(0, 1), s.q)
+        # The size of each balance: the forces in it, and those that the heaviest load could bring there.
+        forces = ca.fabs(load) + ca.fabs(A.T) @ (ca.fabs(force) + ca.norm_inf(load))
+        known = [s.q, s.u, force, s.t, s.p]
+        self._system = ca.Function("rest", known, [residual, forces, *(ca.jacobian(residual, x) for x in blocks)])
+        weight = ca.SX.sym("weight", residual.shape[0])
+        curvature = ca.hessian(ca.dot(weight, residual), ca.vertcat(*blocks))[0]
+        self._curvature = ca.Function("curvature", [*known, weight], [curvature])
+
+    def at(self, z: Unknowns) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+        """Return what is left over, its sizes, and its derivatives by forces, free inputs and pose."""
+        r, size, *jacobians = (np.array(part) for part in self._system(*z, self.start.time, self.p))
+        gaps = self.model.row_slices[1].start
+        for c, law in self.soft.items():
+            row, k = self.nb + self.held.index(gaps + c), self.rows.index(gaps + c)
+            depth, slope = rest_depth(law, float(z.x[k]))
+            r[row] += depth
+            jacobians[0][row, k] += slope
+        size = size.ravel() + _MOVED * np.abs(jacobians[-1][: self.nb]).sum(axis=1)
+        size = np.maximum(size, 1e-14 * size.max()) if size.any() else np.ones(self.nb)
+        return r.ravel(), np.concatenate([size, np.ones(len(self.held))]), jacobians
+
+    def solve(self, z: Unknowns) -> Unknowns:
+        """Return a solution from a guess, by Newton's method in steps halved if need be.
+
+        Raises:
+            StartError: if there is none: it says which balance or row is not met.
+        """
+        r, size, jacobians = self.at(z)
+        limit = np.concatenate([np.full(self.nb, _BALANCED), np.full(len(self.held), _CLOSED)])
+        met = False
+        for _ in range(_ITERATIONS):
+            worst = np.linalg.norm(r / size)
+            if worst == 0.0:
+                return z
+            met = bool((np.abs(r) <= limit * size).all())
+            dx, du, dq = _smallest_step([J / size[:, None] for J in jacobians], r / size)
+            short = min(1.0, _STRIDE / max(float(np.abs(dq).max()), 1e-300))
+            for _ in range(1 if met else 30):
+                trial = self._moved(z, short * dq, short * du, short * dx)
+                r, new_size, jacobians = self.at(trial)
+                if np.isfinite(r).all() and np.linalg.norm(r / size) <= (0.5 if met else 1 - 1e-4) * worst:
+                    break
+                short /= 2
+            else:
+                break
+            z, size = trial, new_size
+        if met:  # and the last step was but rounding
+            return z
+        raise self._stuck(*self.at(z)[:2])
+
+    def nearest(self, z: Unknowns) -> Unknowns:
+        """Return the solution nearest to the start's pose, from one on the same range of poses at rest.
+
+        Steps go along that range by Newton's method on the distance, and back onto it.
+        """
+        for _ in range(_ITERATIONS):
+            _, size, jacobians = self.at(z)
+            Jx, Ju, Jq = (J / size[:, None] for J in jacobians)
+            others = np.hstack([Jx, Ju])
+            inverse = np.linalg.pinv(others, rcond=1e-10) if others.size else others.T
+            reduced = Jq - others @ (inverse @ Jq)
+            T = _kernel(reduced, _NEUTRAL * max(float(np.linalg.norm(Jq, 2)), 1e-300))
+            away = z.q - self.start.q
+            slope = T.T @ away
+            if np.abs(slope).max(initial=0.0) <= _NEAREST * max(1.0, float(np.abs(z.q).max())):
+                return z
+            Z = np.vstack([-inverse @ Jq @ T, T])
+            pull = np.concatenate([np.zeros(others.shape[1]), away])
+            weight = -np.linalg.pinv(np.hstack([others, Jq]), rcond=1e-10).T @ pull
+            curvature = np.array(self._curvature(*z, self.start.time, self.p, weight / size))
+            bend = np.eye(slope.size) + Z.T @ curvature @ Z
+            step = -slope
+            if np.linalg.eigvalsh(bend)[0] > 1e-3:
+                step = -np.linalg.solve(bend, slope)
+            step *= min(1.0, _STRIDE / float(np.linalg.norm(step)))
+            better = self._nearer(z, Z, step)
+            if better is None:
+                return z
+            z = better
+        return z
+
+    def _nearer(self, z: Unknowns, Z: FloatArray, step: FloatArray) -> Unknowns | None:
+        """Return a solution along a step that is nearer to the start's pose than z, if there is one."""
+        distance, n, k = float(np.linalg.norm(z.q - self.start.q)), z.x.size, z.x.size + len(self.free)
+        for share in 0.5 ** np.arange(20):
+            move = share * Z @ step
+            try:
+                trial = self.solve(self._moved(z, move[k:], move[n:k], move[:n]))
+            except StartError:
+                continue
+            if float(np.linalg.norm(trial.q - self.start.q)) < distance * (1 - 1e-14):
+                return trial
+        return None
+
+    def inputs(self, z: Unknowns, limits: Sequence[Limit]) -> Unknowns:
+        """Return the solution of the same pose, with admissible forces, whose inputs are nearest to the start's.
+
+        If no inputs are admissible they are the nearest of all: then whoever looks at the forces says why.
+        """
+        for _ in range(_ITERATIONS if self.free else 0):
+            _, size, (Jx, Ju, _) = self.at(z)
+            E = np.hstack([Jx, Ju / _WEIGHT])[: self.nb] / size[: self.nb, None]
+            together = np.concatenate([z.x, _WEIGHT * (z.u - self.start.u)[self.free]])
+            internal = _kernel(E, _DEPENDENT * max(float(np.linalg.norm(E, 2)), 1e-300))
+            found, _ = smallest_forces(together, internal, limits)
+            if found is None:
+                found, _ = smallest_forces(together, internal, ())
+            assert found is not None
+            change = found - together
+            moved = self._moved(z, np.zeros_like(z.q), change[z.x.size :] / _WEIGHT, change[: z.x.size])
+            z, before = self.solve(moved), z
+            if np.abs(z.u - before.u).max() <= _BALANCED * max(1.0, float(np.abs(z.u).max())):
+                break
+        return z
+
+    def _moved(self, z: Unknowns, dq: FloatArray, du: FloatArray, dx: FloatArray) -> Unknowns:
+        u = z.u.copy()
+        u[self.free] += du
+        return Unknowns(z.q + dq, u, z.x + dx)
+
+    def _stuck(self, r: FloatArray, size: FloatArray) -> StartError:
+        units = [x.unit for x in (*self.model.constraints, *self.model.gaps)]
+        for k, i in enumerate(self.held):
+            if abs(r[self.nb + k]) > _CLOSED:
+                return StartError(
+                    self.who,
+                    f"{row_names(self.model)[i][0]} to be zero",
+                    f"{r[self.nb + k]:.6g} {units[i]} at best",
+                    "It cannot be met beside the others: check the mode, or start nearer with `near`.",
+                )
+        k = int(np.argmax(np.abs(r[: self.nb] / size[: self.nb])))
+        return StartError(
+            self.who,
+            f"forces along '{self.model.coordinates[k].name}' in balance",
+            f"{r[k]:.6g} left over",
+            "Nothing holds it there: close another contact, leave an input free, or start elsewhere with `near`.",
+        )
+
+
+def _kernel(A: FloatArray, least: float) -> FloatArray:
+    """Return an orthonormal basis of what A maps to less than this (columns)."""
+    _, sizes, Vt = np.linalg.svd(A)
+    return np.asarray(Vt[int((sizes > least).sum()) :].T)
+
+
+def _smallest_step(jacobians: Sequence[FloatArray], r: FloatArray) -> list[FloatArray]:
+    """Return changes with Σ J δ = −r in the least-squares sense: of the last as little as will do, then of the others.
+
+    The pose stays where it can, inputs as they are if forces of constraints and contacts do it.
+    """
+    project = np.eye(r.size)
+    projected = []
+    for J in jacobians:
+        P = project @ J
+        U, sizes, Vt = np.linalg.svd(P, full_matrices=False)
+        kept = sizes > 1e-10 * np.linalg.norm(J)  # what projection leaves of the rest is rounding
+        inverse = (Vt[kept].T / sizes[kept]) @ U[:, kept].T
+        projected.append((inverse, project))
+        project = project - P @ inverse @ project
+    steps: list[FloatArray] = []
+    for J, (inverse, before) in zip(reversed(jacobians), reversed(projected), strict=True):
+        step = -inverse @ (before @ r)
+        steps.append(step)
+        r = r + J @ step
+    return steps[::-1]
