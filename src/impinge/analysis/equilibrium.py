@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.analysis.mode import in_mode
+from impinge.analysis.nearest import nearest_rest
 from impinge.analysis.point import Point, compliant_contacts, mode_indices, named, point_of, row_names
-from impinge.analysis.rest import Rest, Unknowns
+from impinge.analysis.rest import Rest
 from impinge.contact import Baumgarte
-from impinge.contact.admissible import Limit
 from impinge.contact.law import Law
 from impinge.errors import StartError, unknown_name
 from impinge.model import Model
-from impinge.simulation.check import friction_of, laws_of
+from impinge.simulation.check import laws_of
 from impinge.simulation.plant import VALUE
 
 FloatArray = NDArray[np.float64]
@@ -96,12 +96,10 @@ def equilibrium(
     laws, soft = laws_of(model, chosen), compliant_contacts(model, chosen).intersection(closed)
     free = [k for k, x in enumerate(model.inputs) if x.name not in (inputs or {}) and not x.disturbance]
     rest = Rest(model, who, closed, start, free)
-    found = rest.solve(Unknowns(start.q, start.u, np.zeros(len(rest.rows))))
+    found = nearest_rest(rest)
     if soft:  # from rigid contacts, whose forces are a first guess
         rest.soft = {c: laws[c] for c in soft}
-        found = rest.solve(found)
-    found = rest.nearest(found)
-    found = rest.inputs(found, _limits(model, rest, found))
+        found = nearest_rest(rest, found)
     held = in_mode(model, replace(start, q=found.q, u=found.u), closed, chosen, (400.0, 40.0), who)
     names, (_, gaps, _) = row_names(model), model.row_slices
     for c in closed:
@@ -127,15 +125,3 @@ def equilibrium(
         unique=held.unique,
         gaps=named(model.contacts, held.w.rows[VALUE][gaps]),
     )
-
-
-def _limits(model: Model, rest: Rest, found: Unknowns) -> list[Limit]:
-    """Return what the contacts can give among the rows of a rest state; compliant ones as much as their depth says."""
-    (_, gaps, slips), place = model.row_slices, {i: k for k, i in enumerate(rest.rows)}
-    mu, limits = friction_of(model, rest.p), list[Limit]()
-    for c in rest.closed:
-        normal, own = place[gaps.start + c], [slips.start + s for s, (k, _) in enumerate(model.slips) if k == c]
-        given = c in rest.soft
-        force = float(found.x[normal]) if given else 0.0
-        limits.append(Limit(None if given else normal, [place[i] for i in own], float(mu[c]), force))
-    return limits

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from impinge.analysis.point import Point, closed_rows, compliant_rows, onto_rows, row_names
 from impinge.compile import Struct
 from impinge.contact.admissible import Limit, only_forces, smallest_forces, violation
-from impinge.contact.law import ACCELERATION, TANGENT, Law, is_compliant
+from impinge.contact.law import ACCELERATION, NOTHING, TANGENT, Law, is_compliant
 from impinge.errors import StartError
 from impinge.model import Model
 from impinge.simulation.check import START_TOLERANCE, check_inertia, laws_of
@@ -22,8 +22,8 @@ from impinge.simulation.run import plant_of
 
 FloatArray = NDArray[np.float64]
 
-# A contact gives forces that are this far (N) from what it can give, or this share of the largest force.
-_BEYOND, _SHARE = 1e-9, 1e-10
+# Of the largest force, a contact gives forces that are this far from what it can give; also such that count as none.
+_SHARE = 1e-10
 # Rows depend on each other if they do so within this, where each moves as much in the kinetic metric.
 _DEPENDENT = 3e-6
 # Redundant rows that ask for accelerations which differ by more than this share contradict each other.
@@ -155,7 +155,7 @@ def _forces(
 
 
 def _allowed(force: FloatArray) -> float:
-    return max(_BEYOND, _SHARE * float(np.abs(force).max(initial=0.0)))
+    return max(NOTHING, _SHARE * float(np.abs(force).max(initial=0.0)))
 
 
 def _internal(M: FloatArray, plant: Plant, w: Workspace, rows: Sequence[int]) -> FloatArray:
@@ -195,10 +195,11 @@ def _unheld(model: Model, who: str, closed: Sequence[int], limits: Sequence[Limi
         for verb, some in (("opens", opens), ("slides", [c for c in slides if c not in opens]))
         if some
     ]
+    why = f": it drives a motion that {' and '.join(says)}" if says else ""
     return StartError(
         who,
         f"forces that contacts {', '.join(model.contacts[c] for c in closed)} can give",
-        f"none that balance the load: it drives a motion that {' and '.join(says) or 'no contact resists'}",
+        f"none that balance the load{why}",
         "Leave out of the mode what opens, raise friction where it slides, or choose another point or load.",
     )
 

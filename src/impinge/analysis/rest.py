@@ -1,11 +1,11 @@
-"""The balance of a model at rest with contacts closed, solved for the pose, inputs and forces nearest to given ones.
+"""The balance of a model at rest with contacts closed, by Newton's method.
 
 Unknown are the coordinates q, the free inputs u and the forces x of closed rows. They solve
 
     load(q, u) = A(q)ᵀx,     g(q) = 0  for constraints and closed gaps,     g(q) = −depth(x)  for compliant ones,
 
 which leaves more than one solution where contacts are redundant, inputs do what contacts could do, or a whole range of
-poses is at rest. The nearest pose comes first, then the nearest inputs, then the smallest forces.
+poses is at rest: `nearest` chooses.
 """
 
 from __future__ import annotations
@@ -19,22 +19,19 @@ from numpy.typing import NDArray
 
 from impinge.analysis.point import Point, closed_rows, row_names
 from impinge.analysis.rest_depth import rest_depth
-from impinge.contact.admissible import Limit, smallest_forces
+from impinge.contact.admissible import Limit
 from impinge.contact.law import Law
 from impinge.errors import StartError
 from impinge.model import Model
+from impinge.simulation.check import friction_of
 
 FloatArray = NDArray[np.float64]
 
 _ITERATIONS = 100
 _BALANCED = 1e-9  # of the forces in it, a balance is met
 _CLOSED = 1e-12  # m or rad: a closed row is met
-_STRIDE = 1.0  # m or rad: no step is longer, so that the rest state is one nearby
+STRIDE = 1.0  # m or rad: no step is longer, so that the rest state is one nearby
 _MOVED = 1e-3  # m or rad: what forces change by over this way counts as their size too
-_NEUTRAL = 1e-8  # of the stiffest direction, one that is less stiff is neutral: a range of poses is at rest
-_NEAREST = 1e-10  # m or rad: so near to the nearest pose is near enough
-_WEIGHT = 1e5  # of an input against a force: only its square counts
-_DEPENDENT = 1e-11  # of the largest, a singular value of balances in forces and weighted inputs is none
 
 
 class Unknowns(NamedTuple):
@@ -89,6 +86,25 @@ class Rest:
         size = np.maximum(size, 1e-14 * size.max()) if size.any() else np.ones(self.nb)
         return r.ravel(), np.concatenate([size, np.ones(len(self.held))]), jacobians
 
+    def curvature(self, z: Unknowns, weight: FloatArray) -> FloatArray:
+        """Return the second derivative of a weighted sum of what is left over, by forces, free inputs and pose."""
+        return np.array(self._curvature(*z, self.start.time, self.p, weight))
+
+    def limits(self, z: Unknowns | None = None) -> list[Limit]:
+        """Return what the contacts can give; at given unknowns, compliant ones push as much as their depth says."""
+        (_, gaps, slips), place = self.model.row_slices, {i: k for k, i in enumerate(self.rows)}
+        mu, limits = friction_of(self.model, self.p), list[Limit]()
+        for c in self.closed:
+            normal, own = (
+                place[gaps.start + c],
+                [slips.start + s for s, (k, _) in enumerate(self.model.slips) if k == c],
+            )
+            limit = Limit(normal, [place[i] for i in own], float(mu[c]))
+            if z is not None and c in self.soft:
+                limit = limit._replace(normal=None, given=float(z.x[normal]))
+            limits.append(limit)
+        return limits
+
     def solve(self, z: Unknowns) -> Unknowns:
         """Return a solution from a guess, by Newton's method in steps halved if need be.
 
@@ -104,9 +120,9 @@ class Rest:
                 return z
             met = bool((np.abs(r) <= limit * size).all())
             dx, du, dq = _smallest_step([J / size[:, None] for J in jacobians], r / size)
-            short = min(1.0, _STRIDE / max(float(np.abs(dq).max()), 1e-300))
+            short = min(1.0, STRIDE / max(float(np.abs(dq).max()), 1e-300))
             for _ in range(1 if met else 30):
-                trial = self._moved(z, short * dq, short * du, short * dx)
+                trial = self.moved(z, short * dq, short * du, short * dx)
                 r, new_size, jacobians = self.at(trial)
                 if np.isfinite(r).all() and np.linalg.norm(r / size) <= (0.5 if met else 1 - 1e-4) * worst:
                     break
@@ -118,72 +134,8 @@ class Rest:
             return z
         raise self._stuck(*self.at(z)[:2])
 
-    def nearest(self, z: Unknowns) -> Unknowns:
-        """Return the solution nearest to the start's pose, from one on the same range of poses at rest.
-
-        Steps go along that range by Newton's method on the distance, and back onto it.
-        """
-        for _ in range(_ITERATIONS):
-            _, size, jacobians = self.at(z)
-            Jx, Ju, Jq = (J / size[:, None] for J in jacobians)
-            others = np.hstack([Jx, Ju])
-            inverse = np.linalg.pinv(others, rcond=1e-10) if others.size else others.T
-            reduced = Jq - others @ (inverse @ Jq)
-            T = _kernel(reduced, _NEUTRAL * max(float(np.linalg.norm(Jq, 2)), 1e-300))
-            away = z.q - self.start.q
-            slope = T.T @ away
-            if np.abs(slope).max(initial=0.0) <= _NEAREST * max(1.0, float(np.abs(z.q).max())):
-                return z
-            Z = np.vstack([-inverse @ Jq @ T, T])
-            pull = np.concatenate([np.zeros(others.shape[1]), away])
-            weight = -np.linalg.pinv(np.hstack([others, Jq]), rcond=1e-10).T @ pull
-            curvature = np.array(self._curvature(*z, self.start.time, self.p, weight / size))
-            bend = np.eye(slope.size) + Z.T @ curvature @ Z
-            step = -slope
-            if np.linalg.eigvalsh(bend)[0] > 1e-3:
-                step = -np.linalg.solve(bend, slope)
-            step *= min(1.0, _STRIDE / float(np.linalg.norm(step)))
-            better = self._nearer(z, Z, step)
-            if better is None:
-                return z
-            z = better
-        return z
-
-    def _nearer(self, z: Unknowns, Z: FloatArray, step: FloatArray) -> Unknowns | None:
-        """Return a solution along a step that is nearer to the start's pose than z, if there is one."""
-        distance, n, k = float(np.linalg.norm(z.q - self.start.q)), z.x.size, z.x.size + len(self.free)
-        for share in 0.5 ** np.arange(20):
-            move = share * Z @ step
-            try:
-                trial = self.solve(self._moved(z, move[k:], move[n:k], move[:n]))
-            except StartError:
-                continue
-            if float(np.linalg.norm(trial.q - self.start.q)) < distance * (1 - 1e-14):
-                return trial
-        return None
-
-    def inputs(self, z: Unknowns, limits: Sequence[Limit]) -> Unknowns:
-        """Return the solution of the same pose, with admissible forces, whose inputs are nearest to the start's.
-
-        If no inputs are admissible they are the nearest of all: then whoever looks at the forces says why.
-        """
-        for _ in range(_ITERATIONS if self.free else 0):
-            _, size, (Jx, Ju, _) = self.at(z)
-            E = np.hstack([Jx, Ju / _WEIGHT])[: self.nb] / size[: self.nb, None]
-            together = np.concatenate([z.x, _WEIGHT * (z.u - self.start.u)[self.free]])
-            internal = _kernel(E, _DEPENDENT * max(float(np.linalg.norm(E, 2)), 1e-300))
-            found, _ = smallest_forces(together, internal, limits)
-            if found is None:
-                found, _ = smallest_forces(together, internal, ())
-            assert found is not None
-            change = found - together
-            moved = self._moved(z, np.zeros_like(z.q), change[z.x.size :] / _WEIGHT, change[: z.x.size])
-            z, before = self.solve(moved), z
-            if np.abs(z.u - before.u).max() <= _BALANCED * max(1.0, float(np.abs(z.u).max())):
-                break
-        return z
-
-    def _moved(self, z: Unknowns, dq: FloatArray, du: FloatArray, dx: FloatArray) -> Unknowns:
+    def moved(self, z: Unknowns, dq: FloatArray, du: FloatArray, dx: FloatArray) -> Unknowns:
+        """Return unknowns that are changed by this, of the inputs the free ones only."""
         u = z.u.copy()
         u[self.free] += du
         return Unknowns(z.q + dq, u, z.x + dx)
@@ -205,12 +157,6 @@ class Rest:
             f"{r[k]:.6g} left over",
             "Nothing holds it there: close another contact, leave an input free, or start elsewhere with `near`.",
         )
-
-
-def _kernel(A: FloatArray, least: float) -> FloatArray:
-    """Return an orthonormal basis of what A maps to less than this (columns)."""
-    _, sizes, Vt = np.linalg.svd(A)
-    return np.asarray(Vt[int((sizes > least).sum()) :].T)
 
 
 def _smallest_step(jacobians: Sequence[FloatArray], r: FloatArray) -> list[FloatArray]:

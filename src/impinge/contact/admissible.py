@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-# Of the load, a balance is met. Where forces are at the limits of all contacts at once, this is what rounding leaves.
-_MET, _NEARLY = 1e-13, 1e-10
+# Of the load, or of the forces if these are larger, a balance is met; and as well as rounding lets it be met, where
+# forces are at the limits of all contacts at once.
+_MET, _STALLED, _NEARLY = 1e-13, 1e-11, 1e-9
 # Forces this many times larger than the smallest that balance the load are none.
 _LARGEST = 1e6
-# Of the load, forces that may change by less are unique: limits that are met to 1e-10 leave curved cones its root.
+# Of the load, forces that may change by less are unique: limits that are met to 1e-9 leave curved cones its root.
 _FIXED = 1e-4
-_PROXIMAL_STEPS, _NEWTON_STEPS = 40, 60
+_PROXIMAL_STEPS, _NEWTON_STEPS = 25, 60
 
 
 class Limit(NamedTuple):
@@ -60,7 +61,7 @@ def violation(force: FloatArray, limits: Sequence[Limit]) -> FloatArray:
 
 
 def smallest_forces(
-    force: FloatArray, internal: FloatArray, limits: Sequence[Limit]
+    force: FloatArray, internal: FloatArray, limits: Sequence[Limit], target: FloatArray | None = None
 ) -> tuple[FloatArray | None, FloatArray]:
     """Return the smallest admissible forces that differ from given ones by internal forces only.
 
@@ -68,10 +69,11 @@ def smallest_forces(
         force: forces that balance the load, admissible or not (n).
         internal: a basis of the forces that balance each other (n × k).
         limits: what the contacts can give.
+        target: if given (n), not the smallest forces are found but those nearest to these.
 
     Returns:
         The forces (n), or None if there are none; and if so, the rates of all rows (n, the largest is 1) in a motion
-        that the load drives and that no admissible force resists.
+        that the load drives and that no admissible force resists. They are zero if neither was found for certain.
 
     Example: a plank on three posts at −1, 0 and 1 m, with a load of 60 N at 0.9 m. The smallest forces would pull.
         >>> posts = [Limit(0), Limit(1), Limit(2)]
@@ -80,7 +82,7 @@ def smallest_forces(
         [0.0, 6.0, 54.0]
     """
     _, V, c, scaled, scale = _posed(force, internal, limits)
-    found, motion = _nearest(np.zeros(force.size), V, c, scaled)
+    found, motion = _nearest(np.zeros(force.size) if target is None else target / scale, V, c, scaled)
     if found is None:
         return None, motion / max(float(np.abs(motion).max()), 1e-300)
     return scale * found, np.zeros(force.size)
@@ -121,21 +123,25 @@ def _posed(
 def _nearest(
     p: FloatArray, V: FloatArray, c: FloatArray, limits: Sequence[Limit]
 ) -> tuple[FloatArray | None, FloatArray]:
-    """Return the admissible λ with Vᵀλ = c that is nearest to p, or None and the rates of a motion that proves it."""
-    y, sigma, direction = np.zeros(c.size), 10.0, np.zeros_like(p)
+    """Return the admissible λ with Vᵀλ = c that is nearest to p, or None and the rates of a motion that proves it.
+
+    Where only forces on the edges of curved cones will do, y is infinite: then what is missing falls as σ rises.
+    """
+    y, sigma, best, least = np.zeros(c.size), 10.0, p, np.inf
     for _ in range(_PROXIMAL_STEPS):
         y, force = _proximal_step(y, sigma, p, V, c, limits)
         missing = c - V.T @ force
-        left = float(np.linalg.norm(missing))
-        if left <= _MET:
+        left = float(np.linalg.norm(missing)) / max(1.0, float(np.linalg.norm(force)))
+        stalls = least <= _STALLED and left > 0.5 * least
+        if left < least:
+            best, least = force + V @ missing, left
+        if left <= _MET or stalls:
             break
-        direction = V @ (missing / left)
-        if _proves(direction, float(c @ missing) / left, limits):
-            return None, -direction
-        sigma = min(10.0 * sigma, 1e10)
-    if left > _NEARLY:
-        return None, -direction
-    return force + V @ missing, np.zeros_like(p)
+        aim = missing / np.linalg.norm(missing)
+        if _proves(V @ aim, float(c @ aim), limits):
+            return None, -V @ aim
+        sigma = min(10.0 * sigma, 1e14)
+    return (best if least <= _NEARLY else None), np.zeros_like(p)
 
 
 def _proves(direction: FloatArray, load: float, limits: Sequence[Limit]) -> bool:
