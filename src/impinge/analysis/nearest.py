@@ -43,12 +43,15 @@ def nearest_rest(rest: Rest, guess: Unknowns | None = None) -> Unknowns:
     """Return the rest state that is nearest to the start, of those with forces that contacts can give.
 
     It is the nearest of a whole range of poses at rest. Of rest states apart from each other it is the nearest that is
-    found from the start, or from a guess, and from points around it.
+    found from the start and from points around it. With a guess, such as that of rigid contacts for compliant ones, it
+    is the one beside that: how deep these are is not for friction to choose.
 
     Raises:
         StartError: if forces balance nowhere near. Whether contacts can give them is for `in_mode` to say.
     """
-    start = guess or Unknowns(rest.start.q, rest.start.u, np.zeros(len(rest.rows)))
+    if guess is not None:
+        return _held(rest, rest.solve(guess)).z
+    start = Unknowns(rest.start.q, rest.start.u, np.zeros(len(rest.rows)))
     best = _found(rest, start)
     directions = np.vstack([np.eye(start.q.size), -np.eye(start.q.size)])
     for move in _BETWEEN * best.away * directions if best.away > _FARTHER else ():
@@ -63,7 +66,12 @@ def nearest_rest(rest: Rest, guess: Unknowns | None = None) -> Unknowns:
 
 def _found(rest: Rest, guess: Unknowns) -> _Found:
     """Return the nearest of the rest states that a guess leads to."""
-    z, held = _nearest_inputs(rest, _along_range(rest, rest.solve(guess)))
+    return _held(rest, _along_range(rest, rest.solve(guess)))
+
+
+def _held(rest: Rest, z: Unknowns) -> _Found:
+    """Return the rest state of this pose, or the nearest one, such that contacts can give its forces."""
+    z, held = _nearest_inputs(rest, z)
     if not held and (inside := _inside_limits(rest, z)) is not None:
         z, held = inside, True
     return _Found(z, held, float(np.linalg.norm(z.q - rest.start.q)))
@@ -155,7 +163,7 @@ def _least_inputs(E: FloatArray, n: int, together: FloatArray, limits: Sequence[
         if scaled is not None:
             before, found = found, scaled / scale
             change = np.abs(found - before)[n:].max(initial=0.0)
-            if change <= _CONVERGED * max(1.0, np.abs(found[n:]).max(initial=0.0)):
+            if weight == _INPUT[0] and change <= _CONVERGED * max(1.0, np.abs(found[n:]).max(initial=0.0)):
                 break
     return found
 
@@ -176,11 +184,12 @@ def _inside_limits(rest: Rest, z: Unknowns) -> Unknowns | None:
         share = min(1.0, STRIDE / max(longest, 1e-300))
         z = rest.moved(z, share * move[k:], share * move[n:k], share * move[:n])
         if longest <= _CONVERGED * max(1.0, float(np.abs(z.q).max())):
-            try:
-                return _nearest_inputs(rest, rest.solve(z))[0]
-            except StartError:
-                return None
-    return None
+            break
+    try:
+        z, held = _nearest_inputs(rest, rest.solve(z))
+    except StartError:
+        return None
+    return z if held else None
 
 
 def _step_inside(rest: Rest, z: Unknowns, limits: Sequence[Limit]) -> FloatArray | None:

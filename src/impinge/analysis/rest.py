@@ -119,7 +119,8 @@ class Rest:
             if worst == 0.0:
                 return z
             met = bool((np.abs(r) <= limit * size).all())
-            dx, du, dq = _smallest_step([J / size[:, None] for J in jacobians], r / size)
+            order = -1 if self.soft else 1  # springs follow the forces, else forces are what the pose asks for
+            dx, du, dq = _smallest_step([J / size[:, None] for J in jacobians[::order]], r / size)[::order]
             short = min(1.0, STRIDE / max(float(np.abs(dq).max()), 1e-300))
             for _ in range(1 if met else 30):
                 trial = self.moved(z, short * dq, short * du, short * dx)
