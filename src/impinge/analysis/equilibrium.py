@@ -33,6 +33,8 @@ class Equilibrium(Point):
         inputs: what the inputs must hold, by name.
         forces: of constraints and closed contacts, by the name that results give them.
         gaps: of all contacts, by name.
+        unique: whether no other forces of constraints and contacts hold the pose with these inputs. If not, the forces
+            are the smallest of those that contacts can give: what vanishing compliance would leave.
     """
 
     model: str = ""
@@ -47,6 +49,8 @@ class Equilibrium(Point):
         lines = [f"{self.model} at rest, {', '.join(self.mode) or 'no contact'} closed"]
         for what, values in (("pose", self.pose), ("inputs", self.inputs), ("forces", self.forces)):
             lines += [f"  {what:7}{name:16}{value:.9g}" for name, value in values.items()]
+        if not self.unique:
+            lines.append("  forces are the smallest of many that do it")
         return "\n".join(lines)
 
 
@@ -60,20 +64,27 @@ def equilibrium(
     parameters: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> Equilibrium:
-    """Return the rest state nearest to a pose in which the mode's contacts are closed.
+    """Return the rest state nearest to a pose in which the mode's contacts are closed and can give the forces it takes.
+
+    Nearest is first the pose, then the inputs, in the Euclidean norm of their values; forces are the smallest. Of a
+    whole range of poses at rest it is the nearest one. Of rest states apart from each other it is the nearest that
+    Newton's method finds from ``near`` and from points around it.
 
     Args:
         model: what rests.
         mode: the contacts that are closed; they stick where they have sliding directions.
         near: coordinates to start from, by name; the rest as in the model.
-        inputs: values of inputs that are given; the others are found, changed only where contacts do not do it.
-        law: with a compliant one, contacts rest as deep as their force asks; otherwise closed gaps are zero.
+        inputs: values of inputs that are given; the others are found, changed only as far as contacts do not do it.
+            Inputs declared as disturbances keep their value: they carry nothing that they are not given.
+        law: with a compliant one, contacts rest as deep as their force asks, beside where rigid ones would rest;
+            otherwise closed gaps are zero.
         parameters: parameters that differ from the model's.
         time: the instant, for models that depend on it.
 
     Raises:
-        ImpingeError: if nothing rests there: it says which balance or constraint cannot be met, which contact
-            would have to pull, or which surface is not there.
+        ImpingeError: if nothing rests there: it says which balance or constraint cannot be met, which contact would
+            have to pull or slide, which surface is not there; and if redundant contacts cannot give any forces that
+            balance the load, by which motion they would give way.
 
     Example:
         >>> from impinge import robots
