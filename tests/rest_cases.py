@@ -117,7 +117,7 @@ def case_of(family: str, seed: int) -> Case:
     if family == "table":
         n = int(rng.integers(3, 9))
         points = np.column_stack([rng.uniform(-0.5, 0.5, (n, 2)), np.zeros(n)])
-        load[:3], at = -up, np.append(rng.dirichlet(np.ones(n) * 1.5) @ points[:, :2] * rng.uniform(0.5, 2.5), 0.0)
+        load[:3], at = -up, np.append(rng.dirichlet(np.ones(n) * 1.5) @ points[:, :2] * rng.uniform(0.5, 4.0), 0.0)
         load[3:] = np.cross(at, load[:3])
         return Case(family, points, np.tile(up, (n, 1)), np.zeros((n, 0, 3)), np.zeros(n), load)
     if family == "feet":  # a block on feet in a row
