@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from impinge import Adaptive, ConvexMesh, HalfSpace, HuntCrossley, InputError, KelvinVoigt, Scene, simulate
+from impinge import Adaptive, Box, ConvexMesh, HalfSpace, HuntCrossley, InputError, KelvinVoigt, Scene, simulate
 from impinge.compile import Struct, Vector, entry
 from impinge.errors import ImpingeWarning
 from impinge.simulation.check import laws_of
@@ -108,6 +108,22 @@ def test_a_light_chip_comes_to_rest_where_explicit_steps_say_for_a_fraction_of_t
         assert implicit[name][-1] == pytest.approx(explicit[name][-1], abs=1e-6)
     for name in ("chip_x_dot", "chip_y_dot", "chip_z_dot", "chip_wx", "chip_wy", "chip_wz"):
         assert abs(implicit[name][-1]) <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_light_plate_on_stiff_contacts_neither_hangs_nor_sticks_and_slides_without_end(seed):
+    rng = np.random.default_rng(seed)
+    scene = Scene("plate", friction=float(rng.uniform(0.2, 0.6)))
+    scene.fixed("table", HalfSpace())
+    sides = rng.uniform([0.02, 0.02, 0.001], [0.05, 0.05, 0.003])
+    turn = tuple(rng.uniform(0.05, 0.35, 3).tolist())
+    scene.body("plate", Box(*sides.tolist()), density=1200, at=(0, 0, 0.06), turn=turn)
+    law = KelvinVoigt(float(10 ** rng.uniform(5.5, 6.5)), 300.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ImpingeWarning)
+        result = simulate(scene, law, until=1.0, sample=0.05)
+    assert len(result.events) <= 300
+    assert result.certificate.evaluations <= 500_000
 
 
 @pytest.mark.parametrize("implicit", [0, 1.0, "yes", None])

@@ -79,6 +79,7 @@ class Plant(NamedTuple):
     passed: Integers  # its mode beyond the end of its surface, or −1
     sliding: Integers  # its mode while it slides, or −1
     bristled: Integers  # whether it may slide and sticks compliantly
+    grain: Vector  # what its bristles' dampers bear at speeds that the tolerance leaves open, N
     halted: Integers  # whether it never slides and sticks compliantly: an impulse stops its slips when it closes
     normal: Integers  # for each row, that of the gap of its contact
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not

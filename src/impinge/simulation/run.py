@@ -47,6 +47,8 @@ from impinge.simulation.trace import bound, trace
 FloatArray = NDArray[np.float64]
 
 _DEFAULT_SAMPLES = 500
+# Forces of dampers are as uncertain as they are at this many times the tolerance of velocities.
+_GRAIN = 10.0
 _DEFAULT_STEPS = 50  # at least, unless the method says otherwise
 
 
@@ -217,7 +219,7 @@ def plant_of(
         **sizes(model),
         signal_size=model.signals.size,
         parameters=parameters,
-        **tables.fields,
+        **tables.fields | {"grain": _GRAIN * method.atol * tables.fields["grain"]},
         mu=friction_of(model, parameters),
         proof=no_proof(),
         stabilization=np.array(gains),

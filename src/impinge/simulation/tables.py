@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import keep_array
-from impinge.contact.law import FUNCTIONS, ContactLaw, check_gains, is_compliant, sticks_compliantly
+from impinge.contact.law import FUNCTIONS, TANGENT, ContactLaw, Law, check_gains, is_compliant, sticks_compliantly
 from impinge.model import Gap
 from impinge.simulation.system import System
 
@@ -73,6 +73,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "passed": np.array(passed, dtype=np.int64),
         "sliding": np.array(sliding, dtype=np.int64),
         "bristled": np.array([g.slides and sticks_compliantly(one) for g, one in zip(gaps, laws, strict=True)], int),
+        "grain": np.array([_damper(one) if g.slides else 0.0 for g, one in zip(gaps, laws, strict=True)]),
         "halted": np.array([_is_halted(g, one) for g, one in zip(gaps, laws, strict=True)], int),
         "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
     }
@@ -90,6 +91,15 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
     }
     rigid, halts = bool((tables["restitution"] >= 0).any()), bool(tables["halted"].any())
     return ContactTables({**tables, **sizes}, rigid, slides, halts, any(map(is_compliant, laws)))
+
+
+def _damper(law: ContactLaw) -> float:
+    """Return the damping with which a contact sticks, N·s/m; zero if its law sticks rigidly."""
+    if not isinstance(law, Law) or not sticks_compliantly(law):
+        return 0.0
+    slopes = np.zeros(2)
+    law.slope(law.closed.index(True), TANGENT, 0.0, 0.0, np.array([*law.gains, 0.0], dtype=float), slopes)
+    return -float(slopes[1])
 
 
 def _is_halted(gap: Gap, law: ContactLaw) -> bool:
