@@ -45,7 +45,7 @@ def note_contacts(s: Any, h: float) -> None:
         gap, p = now.point[c, GAP], problem.impulse[c]
         own = problem.bias[c, 0] - s.pushed[c]
         rate = rate_of(problem, c, 0, problem.v) + own
-        now.expected[c] = gap + h * rate
+        now.expected[c] = gap + h * (rate_of(problem, c, 0, s.travel) + own)
         _keep(s, DEPTH, -gap, c)
         if p[0] <= 0.0:
             continue

@@ -97,6 +97,7 @@ class Stage(NamedTuple):
     u: Vector
     command: Vector
     before: Matrix  # velocities of the blocks as the step begins
+    travel: Matrix  # velocities of the blocks along which positions move: v⁺, unless something is struck
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
     plain: Matrix  # impulses without restitution
@@ -190,6 +191,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         u=np.zeros(inputs),
         command=np.zeros(inputs),
         before=np.zeros((blocks, D)),
+        travel=np.zeros((blocks, D)),
         push=np.zeros((blocks, D)),
         touched=np.full(blocks, -1),
         grip=np.zeros((grips, 6)),

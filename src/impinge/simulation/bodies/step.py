@@ -2,6 +2,7 @@
 
     frames and contacts where the step begins; bodies that sank in are moved apart
     v⁻ ← smooth forces;  p ← impulses of all contacts;  v⁺ = v⁻ + M⁻¹Jᵀp;  q⁺ = q moved along v⁺ for h
+    if something was struck: p, v⁺ ← the whole impact at once, from v⁻
 
 What touches, and is slower than the tolerance of the impulses resolves, rests.
 A step that changes nothing at all is the last that is computed,
@@ -70,7 +71,7 @@ def _outran(world: Any, s: Any, h: float) -> bool:
     far = False
     for f in range(world.kind.size):
         if world.place[f] >= 0:
-            v = s.problem.v[world.block[f]]
+            v = s.travel[world.block[f]]
             speed = (v[0] ** 2 + v[1] ** 2 + v[2] ** 2) ** 0.5
             speed += world.radius[f] * (v[3] ** 2 + v[4] ** 2 + v[5] ** 2) ** 0.5
             if h * speed > s.reach[f]:
@@ -103,7 +104,7 @@ def _note(s: Any, h: float) -> None:
 
 @jit
 def _advance(world: Any, s: Any, h: float) -> bool:
-    """Move everything along v⁺; return whether nothing changed at all."""
+    """Let everything have v⁺, and move it along ``travel``; return whether nothing changed at all."""
     still, slow = True, _REST * scale_of(s, h) * min(s.rules.tolerance, _FINEST)
     for f in range(world.kind.size):
         if world.place[f] < 0:
@@ -118,7 +119,7 @@ def _advance(world: Any, s: Any, h: float) -> bool:
             still &= value == 0.0 and s.v[speed + i] == 0.0
             s.v[speed + i] = value
         if not quiet:
-            move(world, s, f, v, h)
+            move(world, s, f, s.travel[b], h)
     return still
 
 
