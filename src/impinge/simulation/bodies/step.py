@@ -110,16 +110,17 @@ def _advance(world: Any, s: Any, h: float) -> bool:
         if world.place[f] < 0:
             continue
         b, speed = world.block[f], world.speed[f]
-        v = s.problem.v[b]
+        v, way = s.problem.v[b], s.travel[b]
         quiet = s.touched[b] == s.counts[STEPS]
         for i in range(3):
-            quiet &= abs(v[i]) < slow and abs(v[3 + i]) * world.radius[f] < slow
+            quiet &= max(abs(v[i]), abs(way[i])) < slow
+            quiet &= max(abs(v[3 + i]), abs(way[3 + i])) * world.radius[f] < slow
         for i in range(6):
             value = 0.0 if quiet else v[i]
             still &= value == 0.0 and s.v[speed + i] == 0.0
             s.v[speed + i] = value
         if not quiet:
-            move(world, s, f, s.travel[b], h)
+            move(world, s, f, way, h)
     return still
 
 
