@@ -22,7 +22,8 @@ from impinge.geometry.gjk import distance
 from impinge.geometry.meeting_edges import at_meeting_edges, foremost_edge
 from impinge.geometry.sat import best_box_edges, best_edges, best_face, is_box
 from impinge.geometry.segments import crossing, side_by_side
-from impinge.geometry.table import Polytopes
+from impinge.geometry.spread import polygon_spread
+from impinge.geometry.table import SPREAD, Polytopes
 
 _TIE, _RELATIVE = 1e-8, 5e-7  # share of the size, and of the distance, by which an axis must be better than a face
 _EDGES, _POINTS = 2, 3  # kinds of features; faces of a are 0, of b 1
@@ -131,11 +132,13 @@ def _clipped(
         low = min(low, v[3])
     if not attained(low, goal, size):
         return 0
+    spread = polygon_spread(p.polygon[0], p.order, count)
     count = choose(p, count, margin, n[0], n[1], n[2], size)
     name = (side * FACES + face) * FACES + low_face
     for c in range(count):
         v = p.polygon[0, p.kept[c]]
         write(points[c], xa, Ra, v[3], n, 2.0 * side - 1.0, v, -0.5 * v[3], name * LABELS * LABELS + p.name[c])
+        points[c, SPREAD] = spread
     return count
 
 

@@ -66,7 +66,8 @@ class Contacts(NamedTuple):
 
     shapes: IntegerMatrix  # (…, 2)
     frames: IntegerMatrix  # (…, 2)
-    point: Matrix  # (…, 8): as in `geometry.table`
+    point: Matrix  # (…, 9): as in `geometry.table`
+    rub: Matrix  # (…, 3): where friction acts
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
     expected: Vector  # (…,): gap where the rates of that step bring it
@@ -133,6 +134,7 @@ def contacts_of(capacity: int) -> Contacts:
         shapes=np.zeros((capacity, 2), dtype=np.int64),
         frames=np.zeros((capacity, 2), dtype=np.int64),
         point=np.zeros((capacity, POINT_SIZE)),
+        rub=np.zeros((capacity, 3)),
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
         expected=np.zeros(capacity),

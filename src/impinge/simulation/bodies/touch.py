@@ -18,6 +18,7 @@ from impinge.geometry.broad import bounds, near_pairs, place_of
 from impinge.geometry.meeting_edges import TOGETHER, have_two_normals
 from impinge.geometry.table import BOX, FEATURE, GAP, NORMAL, PLACE
 from impinge.scene.world import FREE, LINKED
+from impinge.simulation.bodies.patch import place_friction
 from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, TIME, Stage
 from impinge.simulation.extremes import BEND, WORST
 from impinge.simulation.extremes import keep as keep_extreme
@@ -140,12 +141,13 @@ def find_contacts(world: Any, s: Any, h: float) -> bool:
 def _side(world: Any, s: Any, c: int, f: int, side: int, sign: float) -> None:
     """Write what the velocities of one side do to the rates of a contact."""
     frames, problem, axes = s.frames, s.problem, s.now.axes[c]
-    D, place, at = problem.v.shape[1], s.now.point[c, PLACE : PLACE + 3], frames.at[f]
+    D, at = problem.v.shape[1], frames.at[f]
     b, J = world.block[f], problem.J[c]
     problem.body[c, side] = b
-    x, y, z = place[0] - at[0], place[1] - at[1], place[2] - at[2]
     v, w, R = frames.velocity[f], frames.spin[f], frames.axes[f]
     for r in range(3):
+        place = s.now.point[c, PLACE : PLACE + 3] if r == 0 else s.now.rub[c]
+        x, y, z = place[0] - at[0], place[1] - at[1], place[2] - at[2]
         d0, d1, d2 = sign * axes[r, 0], sign * axes[r, 1], sign * axes[r, 2]
         m0, m1, m2 = y * d2 - z * d1, z * d0 - x * d2, x * d1 - y * d0
         if world.kind[f] == FREE:
@@ -244,8 +246,9 @@ def look_around(s: Stage, h: float) -> int:
     """Find all contacts that could close within the step, with their rows and first impulses; 0 if there is no room."""
     if not find_contacts(s.world, s, h):
         return 0
-    write_rows(s.world, s)
     remember(s)
+    place_friction(s)
+    write_rows(s.world, s)
     return 1
 
 
