@@ -53,6 +53,7 @@ NO_ROOM = 10  # for contacts
 NO_POSE = 11  # of a path or a link
 
 FASTEST = 1e100  # a velocity beyond which nothing is finite any more
+_SUNK = 1e-5  # m: what moving apart has left deeper than this is no rounding of a miss
 _REPEATS = 5  # of a step whose bodies went farther than was looked
 _STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
 _EXACT = 1e-9  # a difference that is rounding
@@ -60,9 +61,10 @@ _REST, _FINEST = 100.0, 1e-10  # what touches and is slower than so many toleran
 
 
 @jit
-def _accepted(s: Any) -> float:
-    """Return the miss, over the scale of the rates, up to which a step that was not solved is used all the same."""
-    return max(10.0 * sqrt(s.rules.tolerance), ACCEPTED)
+def _accepted(s: Any) -> bool:
+    """Tell whether a step that was not solved is used all the same: it misses little, and nothing sank in by that."""
+    share = max(10.0 * sqrt(s.rules.tolerance), ACCEPTED)
+    return s.work.residual[0] <= share * s.work.residual[1] and deepest(s) >= -_SUNK
 
 
 @jit
@@ -176,7 +178,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         if status == NO_ROOM_TO_SOLVE:
             s.used[ROOM] = 0
             return NO_ROOM
-        if status != SOLVED and not s.work.residual[0] <= _accepted(s) * s.work.residual[1]:
+        if status != SOLVED and not _accepted(s):
             return UNSOLVED
         if not _outran(world, s, h):
             break
