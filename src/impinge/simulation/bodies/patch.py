@@ -7,7 +7,8 @@ moment,
 
     x_c + κ (x − x_c),        κ Σ p |x − x_c| = spread Σ p,        κ ≤ 1.
 
-The center of pressure, and with it the resultant of friction, is that of the last step's impulses.
+The center of pressure, and with it the resultant of friction, is that of the last step's impulses. It stays at the same
+points until it has moved by a hundredth of the patch: what rests has rows that do not change.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from impinge.geometry.table import GAP, PLACE, SPREAD
 from impinge.simulation.bodies.stage import NOW
 
 _LEVEL = 1e-2  # of two points the one that is farther apart by this share of their distance bears nothing at first
+_MOVED = 1e-2  # share of the patch by which the center of pressure moves before friction follows
+_WHOLE = 1e-9  # by which shares that are all known may miss one
 
 
 @jit
@@ -38,39 +41,44 @@ def _longest(s: Any, first: int, end: int) -> float:
 
 
 @jit
-def _share(s: Any, first: int, end: int, longest: float) -> None:
-    """Write to ``s.pushed`` how the points of a pair share their load: as in the last step, or the lowest equally."""
-    total, low = 0.0, s.now.point[first, GAP]
+def _share_load(s: Any, first: int, end: int, longest: float) -> None:
+    """Write how the points of a pair of shapes share its load: as before, as in the last step, or the lowest alike."""
+    share, point, impulse = s.now.share, s.now.point, s.problem.impulse
+    known, total, low = 0.0, 0.0, point[first, GAP]
     for c in range(first, end):
-        s.pushed[c] = s.problem.impulse[c, 0]
-        total += s.pushed[c]
-        low = min(low, s.now.point[c, GAP])
-    if not total > 0.0:
+        known, total, low = known + share[c], total + impulse[c, 0], min(low, point[c, GAP])
+    if total > 0.0:
+        x = y = z = 0.0
         for c in range(first, end):
-            s.pushed[c] = 1.0 if s.now.point[c, GAP] - low <= _LEVEL * longest else 0.0
+            change = impulse[c, 0] / total - share[c]
+            x, y, z = x + change * point[c, PLACE], y + change * point[c, PLACE + 1], z + change * point[c, PLACE + 2]
+        if abs(known - 1.0) < _WHOLE and (x * x + y * y + z * z) ** 0.5 < _MOVED * longest:
+            return
+    for c in range(first, end):
+        level = 1.0 if point[c, GAP] - low <= _LEVEL * longest else 0.0
+        share[c] = impulse[c, 0] / total if total > 0.0 else level
+        known = share[c] if c == first else known + share[c]
+    for c in range(first, end):
+        share[c] /= known
 
 
 @jit
 def _gather(s: Any, first: int, end: int) -> None:
     """Move friction of a pair of shapes with several contact points towards the center of pressure."""
-    point, rub, center = s.now.point, s.now.rub, s.local[0]
+    point, rub, share, center, arm = s.now.point, s.now.rub, s.now.share, s.local[0], 0.0
     longest = _longest(s, first, end)
-    _share(s, first, end, longest)
-    total, arm = 0.0, 0.0
+    _share_load(s, first, end, longest)
     center[0] = center[1] = center[2] = 0.0
     for c in range(first, end):
-        total += s.pushed[c]
         for i in range(3):
-            center[i] += s.pushed[c] * point[c, PLACE + i]
-    for i in range(3):
-        center[i] /= total
+            center[i] += share[c] * point[c, PLACE + i]
     for c in range(first, end):
-        arm += s.pushed[c] * _apart(point[c, PLACE:], center)
+        arm += share[c] * _apart(point[c, PLACE:], center)
     spread = point[first, SPREAD] if point[first, SPREAD] > 0.0 else 0.25 * longest
-    share = min(spread * total / arm, 1.0) if arm > 0.0 else 1.0
+    near = min(spread / arm, 1.0) if arm > 0.0 else 1.0
     for c in range(first, end):
         for i in range(3):
-            rub[c, i] = center[i] + share * (point[c, PLACE + i] - center[i])
+            rub[c, i] = center[i] + near * (point[c, PLACE + i] - center[i])
 
 
 @jit

@@ -68,6 +68,7 @@ class Contacts(NamedTuple):
     frames: IntegerMatrix  # (…, 2)
     point: Matrix  # (…, 9): as in `geometry.table`
     rub: Matrix  # (…, 3): where friction acts
+    share: Vector  # (…,): of the load of its pair of shapes, as it was when friction was placed
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
     expected: Vector  # (…,): gap where the rates of that step bring it
@@ -135,6 +136,7 @@ def contacts_of(capacity: int) -> Contacts:
         frames=np.zeros((capacity, 2), dtype=np.int64),
         point=np.zeros((capacity, POINT_SIZE)),
         rub=np.zeros((capacity, 3)),
+        share=np.zeros(capacity),
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
         expected=np.zeros(capacity),

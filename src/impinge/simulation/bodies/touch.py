@@ -200,6 +200,7 @@ def remember(s: Any) -> None:
     for c in range(s.used[NOW]):
         for r in range(3):
             impulse[c, r] = 0.0
+        now.share[c] = 0.0
         a, b = now.shapes[c, 0], now.shapes[c, 1]
         while first < s.used[LAST] and (
             last.shapes[first, 0] < a or (last.shapes[first, 0] == a and last.shapes[first, 1] < b)
@@ -208,6 +209,7 @@ def remember(s: Any) -> None:
         k = first
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
+                now.share[c] = last.share[k]
                 bend = abs(now.point[c, GAP] - last.expected[k])
                 keep_extreme(s.extremes.table[0], WORST, BEND, bend, s.time[TIME])
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
@@ -238,7 +240,7 @@ def keep(s: Any) -> None:
             last.impulse[c, r] = s.problem.impulse[c, r]
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
-        last.expected[c], last.given[c] = now.expected[c], now.given[c]
+        last.expected[c], last.given[c], last.share[c] = now.expected[c], now.given[c], now.share[c]
 
 
 @entry
