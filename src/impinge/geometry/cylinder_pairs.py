@@ -18,6 +18,7 @@ from impinge.geometry.epa import depth
 from impinge.geometry.features import FACES, FLAT, attained, lowest, relate, write
 from impinge.geometry.gjk import distance
 from impinge.geometry.round_sets import (
+    DISC,
     RIM,
     RoundWork,
     best_face,
@@ -70,7 +71,7 @@ def _on_face(
         low = min(low, v[3])
     if not attained(low, goal, size) or not (proven or _deep_enough(w, k, count, low, size)):
         return 0
-    spread = polygon_spread(p.polygon[0], p.order, count)
+    spread = polygon_spread(p.polygon[0], p.order, count) * (DISC if count >= RIM else 1.0)
     count = choose(p, count, margin, n[0], n[1], n[2], size)
     name = (k * FACES + f) * FACES + low_face
     for c in range(count):

@@ -20,8 +20,8 @@ def polytope_half_space(
 ) -> int:
     """Polytope k (box or mesh) and half-space: its vertices near the surface, at most four, named by their numbers.
 
-    Of more than four these are kept: the deepest, the farthest from it, the farthest from the line through both, and
-    the one farthest outside this triangle.
+    Of more than four these are kept: the deepest, and of the face that lies lowest the farthest from it, the farthest
+    from the line through both, and the one farthest outside this triangle.
     """
     normal = column(Rb, 2)
     n, d = local_vector(normal, Ra), dot(minus(xa, xb), normal)
@@ -43,12 +43,13 @@ def polytope_half_space(
     v0 = first
     while dot(n, polytopes.vertices[v0]) + d > least + tie:
         v0 += 1
-    chosen = v0
+    chosen, face = v0, _lowest_face(polytopes, k, n)
     a = b = c = polytopes.vertices[v0]
     for stage in range(MOST_POINTS):
         if stage > 0:
             most, chosen = tie * (tie if stage == 1 else sa[0]), -1
-            for v in range(first, last):
+            for i in range(polytopes.first_loop[face], polytopes.first_loop[face + 1]):
+                v = first + polytopes.loops[i]
                 p = polytopes.vertices[v]
                 if dot(n, p) + d <= margin:
                     gain = _gain(stage, a, b, c, p, n)
@@ -67,14 +68,21 @@ def polytope_half_space(
 
 
 @jit
+def _lowest_face(t: Any, k: Any, n: Any) -> Any:
+    """Return the face of polytope k that faces a half-space with the normal n most."""
+    face = t.first_face[k]
+    for f in range(face, t.first_face[k + 1]):
+        if dot(n, t.planes[f]) < dot(n, t.planes[face]):
+            face = f
+    return face
+
+
+@jit
 def _set_spread(points: Any, count: Any, t: Any, k: Any, n: Any) -> None:
     """Write the spread of the face of polytope k that lies lowest along n, if enough of it is near."""
     if count < 3:
         return
-    low = face = t.first_face[k]
-    for f in range(low, t.first_face[k + 1]):
-        if dot(n, t.planes[f]) < dot(n, t.planes[face]):
-            face = f
+    face = _lowest_face(t, k, n)
     loop = t.loops[t.first_loop[face] : t.first_loop[face + 1]]
     spread = polygon_spread(t.vertices[t.first_vertex[k] :], loop, len(loop))
     for c in range(count):

@@ -18,10 +18,11 @@ from impinge.contact.coulomb.sweeps import prepare
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.stage import NOW, Stage
-from impinge.simulation.bodies.touch import deepest
 from impinge.simulation.impulses import SHUT
 
 _MISSES = 10.0  # so many times what the solver misses is none
+_BENT = 4.0  # times what gravity does: how far a gap that bends within a step may be below zero, and return in the next
+_TWICE = 2.0  # as fast as a gap closes that bends steadily, it may return
 _BEYOND = 1e3  # over the fastest rate of approach: faster than any contact comes to approach
 
 
@@ -51,6 +52,26 @@ def _rebound(s: Any, c: int, h: float) -> float:
 
 
 @jit
+def scale_of(s: Any, h: float) -> float:
+    """Return the speed that misses are measured against: what gravity gives within the step, at least."""
+    g = s.world.gravity
+    return h * max((g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5, 1.0)
+
+
+@jit
+def _depth_to_return(s: Any, c: int, h: float) -> float:
+    """Return how far below zero a gap may be to return within the step: no faster than it closes without impulses.
+
+    Where surfaces or turns bend a gap, it is below zero by h²γ̈/2 as a step begins, and closes at hγ̈/2 along the last
+    velocities; what stands still closes at none, and returns at none. Bends of more than a few times gravity are moved
+    apart. Impulses that bring a gap back at no more than these rates give no energy.
+    """
+    problem, own = s.problem, s.problem.bias[c, 0]
+    closes = min(-rate_of(problem, c, 0, problem.free) - own, -_TWICE * (rate_of(problem, c, 0, s.before) + own))
+    return h * max(0.0, min(closes, _BENT * scale_of(s, h)))
+
+
+@jit
 def _require(s: Any, h: float, restitution: bool) -> bool:
     """Write what gaps ask of the velocities; return whether any is to rebound."""
     problem, any_rebound = s.problem, False
@@ -59,7 +80,7 @@ def _require(s: Any, h: float, restitution: bool) -> bool:
         if restitution:
             wanted = _rebound(s, c, h)
         any_rebound |= wanted > 0.0
-        s.pushed[c] = -wanted if wanted > 0.0 else max(gap, 0.0) / h
+        s.pushed[c] = -wanted if wanted > 0.0 else max(gap, -_depth_to_return(s, c, h)) / h
     for c in range(s.used[NOW]):
         problem.bias[c, 0] += s.pushed[c]
     return any_rebound
@@ -134,13 +155,6 @@ def _moderate(s: Any) -> None:
         for r in range(3):
             problem.impulse[c, r] += low * (s.plain[c, r] - problem.impulse[c, r])
     _apply(s)
-
-
-@jit
-def scale_of(s: Any, h: float) -> float:
-    """Return the speed that misses are measured against: what gravity gives within the step, at least."""
-    g = s.world.gravity
-    return h * max((g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5, 1.0)
 
 
 @jit
@@ -234,7 +248,10 @@ def _find_impulses(s: Any, h: float, tolerance: float, scale: float) -> int:
 def push(s: Stage, h: float) -> int:
     """Move apart what sank in; find the impulses of all contacts, v⁺, and the velocity along which positions move."""
     problem = s.problem
-    if deepest(s) < -SLOP:
+    sunk = False
+    for c in range(s.used[NOW]):
+        sunk |= s.now.point[c, GAP] < -max(SLOP, _depth_to_return(s, c, h))
+    if sunk:
         prepare(problem, s.work)
         correct(s.world, s)
     scale, tolerance = scale_of(s, h), s.rules.tolerance

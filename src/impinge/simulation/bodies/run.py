@@ -151,7 +151,7 @@ class SceneRun(Run):
     def look(self) -> None:
         """Let ``seen`` be what sensors see of the start."""
         s = self.stage
-        self.seen = np.concatenate([self.layout.shown(s.q), s.v, s.grip.ravel()])
+        self.seen = np.concatenate([self.layout.shown(s.q), s.instant, s.grip.ravel()])
 
     def begin(self, end: float) -> str:
         """Prepare the start."""
@@ -238,6 +238,7 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
         restitution=float(law.restitution),
         tolerance=float(law.tolerance),
         sample=spacing,
+        centered=int(not scene.robots and not scene.grips),
         solve=solve.address,
         look_around=look_around.address,
         push=push.address,
@@ -281,6 +282,7 @@ def simulate_scene(
     rules = rules_of(scene, law, spacing)
     run = SceneRun(scene, layout, rules, u, progress)
     run.stage.q[:], run.stage.v[:] = q, v
+    run.stage.instant[:], run.stage.past[:] = v, v
     run.start()
     reason = run.through(until, list(controllers))
     return assemble(scene, layout, run.stage, run.log, reason)

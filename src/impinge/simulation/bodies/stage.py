@@ -23,6 +23,7 @@ class Rules(NamedTuple):
     restitution: float
     tolerance: float  # of the impulses: largest miss over the largest free rate
     sample: float  # spacing of recorded rows
+    centered: int  # whether velocities are those in the middle of a step, see `smooth`
     solve: int  # addresses of large functions, each compiled once and only if it is needed
     look_around: int
     push: int
@@ -96,6 +97,9 @@ class Stage(NamedTuple):
     work: Work
     q: Vector
     v: Vector
+    instant: Vector  # velocities of this instant, see `smooth`
+    past: Matrix  # (2, nv): velocities one and two steps ago
+    turned: Matrix  # (blocks, 3): change of the angular velocity of each block by contacts, in the last step
     u: Vector
     command: Vector
     before: Matrix  # velocities of the blocks as the step begins
@@ -103,7 +107,7 @@ class Stage(NamedTuple):
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
     plain: Matrix  # impulses without restitution
-    touched: Integers  # the step in which each block was last pushed
+    touched: Integers  # the step, of those that were computed, in which each block was last pushed
     grip: Matrix  # (grips, 6): wrench on each held body, holder's axes
     rest_at: Matrix  # (grips, 3): where the body's center of compliance rests, seen from the holder
     rest_axes: Cube  # (grips, 3, 3)
@@ -124,7 +128,7 @@ class Stage(NamedTuple):
 
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
-TIME, ROW_TIME, LENGTH = 0, 1, 2
+TIME, ROW_TIME, LENGTH, KICK, EARLIER = 0, 1, 2, 3, 4  # ..., step, time for which forces acted, and did before
 STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN = 0, 1, 2, 3, 4, 5, 6, 7, 8
 DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -192,6 +196,9 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         collide=collisions(world.shapes),
         q=layout.q.copy(),
         v=layout.v.copy(),
+        instant=layout.v.copy(),
+        past=np.zeros((2, layout.v.size)),
+        turned=np.zeros((blocks, 3)),
         u=np.zeros(inputs),
         command=np.zeros(inputs),
         before=np.zeros((blocks, D)),
@@ -217,7 +224,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         robot_energy=np.zeros(2),
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
-        time=np.array([0.0, -np.inf, rules.step]),
+        time=np.array([0.0, -np.inf, 0.0, rules.step, rules.step]),
         counts=np.zeros(9, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),

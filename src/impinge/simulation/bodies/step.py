@@ -23,10 +23,12 @@ from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
 from impinge.simulation.bodies.observe import note_contacts
 from impinge.simulation.bodies.push import scale_of, work_of
-from impinge.simulation.bodies.smooth import smooth_velocities
+from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities
 from impinge.simulation.bodies.stage import (
     CREATED,
     DEEPEST,
+    EARLIER,
+    KICK,
     LEAST_FORCE,
     LENGTH,
     MOST_FORCE,
@@ -83,16 +85,16 @@ def _outran(world: Any, s: Any, h: float) -> bool:
 
 
 @jit
-def _note(s: Any, h: float) -> None:
+def _note(s: Any, h: float, kick: float) -> None:
     """Keep the extremes of the step for the certificate."""
     problem, tally = s.problem, s.tally
-    note_contacts(s, h)
+    note_contacts(s, h, kick)
     for c in range(s.used[NOW]):
-        gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / h
+        gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / kick
         if force > 0.0:
             for side in range(2):
                 if problem.body[c, side] >= 0:
-                    s.touched[problem.body[c, side]] = s.counts[STEPS]
+                    s.touched[problem.body[c, side]] = s.counts[TAKEN]
             tally[LEAST_FORCE] = min(tally[LEAST_FORCE], force)
             tally[MOST_FORCE] = max(tally[MOST_FORCE], force)
             tally[PRODUCT] = max(tally[PRODUCT], abs(gap * force))
@@ -113,14 +115,17 @@ def _advance(world: Any, s: Any, h: float) -> bool:
             continue
         b, speed = world.block[f], world.speed[f]
         v, way = s.problem.v[b], s.travel[b]
-        quiet = s.touched[b] == s.counts[STEPS]
+        quiet = s.touched[b] == s.counts[TAKEN]
         for i in range(3):
             quiet &= max(abs(v[i]), abs(way[i])) < slow
             quiet &= max(abs(v[3 + i]), abs(way[3 + i])) * world.radius[f] < slow
         for i in range(6):
             value = 0.0 if quiet else v[i]
             still &= value == 0.0 and s.v[speed + i] == 0.0
+            s.past[1, speed + i], s.past[0, speed + i] = s.past[0, speed + i], s.v[speed + i]
             s.v[speed + i] = value
+        for i in range(3):
+            s.turned[b, i] = v[3 + i] - s.problem.free[b, 3 + i]
         if not quiet:
             move(world, s, f, way, h)
     return still
@@ -166,7 +171,8 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         if world.place[f] >= 0:
             for i in range(6):
                 s.before[world.block[f], i] = s.v[world.speed[f] + i]
-    smooth_velocities(world, s, h)
+    kick = 0.5 * (s.time[LENGTH] + h) if s.rules.centered != 0 else h
+    smooth_velocities(world, s, kick)
     if s.rules.hold_bodies != 0:
         ask(s.rules.hold_bodies, (s, h))
     if not _finite(problem.free):
@@ -185,7 +191,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         s.counts[REPEATS] += 1
     if not _finite(problem.v):
         return NOT_FINITE
-    _note(s, h)
+    _note(s, h, kick)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))
     add_events(s, log, end)
@@ -194,7 +200,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     still = _advance(world, s, h)
     if s.rules.move_robots != 0:
         ask(s.rules.move_robots, (s, h))
-    s.time[LENGTH] = h
+    s.time[EARLIER], s.time[KICK], s.time[LENGTH] = s.time[KICK], kick, h
     s.counts[STEPS] += 1
     s.counts[TAKEN] += 1
     s.counts[REST] = 1 if still and same and world.paths == 0 and world.kernels.size == 0 else 0
@@ -208,6 +214,7 @@ def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
     for _ in range(budget):
         t = s.time[TIME]
         if t >= stop:
+            set_velocities(world, s)
             return DONE
         if log.used[EVENTS] + 2 * s.now.shapes.shape[0] > log.events.shape[0]:
             return FULL
