@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.errors import InputError, unknown_name
+from impinge.errors import InputError, show, unknown_name
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,9 @@ class Gap(Quantity):
 def values_of(owner: str, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:
     """Return the values of some quantities as a vector, with changes by name; raise the error that fits a bad one."""
     values = np.array([quantity.value for quantity in known], dtype=float)
+    if not isinstance(changes, Mapping):
+        example = f"{{'{known[0].name}': {known[0].value:g}}}" if known else "{}"
+        raise InputError(owner, f"a dict from {kind} to number", show(changes), f"Write e.g. {example}.")
     if changes:
         places = {quantity.name: k for k, quantity in enumerate(known)}
         for name, value in changes.items():
