@@ -47,9 +47,10 @@ class Gap(Quantity):
 def values_of(owner: str, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:
     """Return the values of some quantities as a vector, with changes by name; raise the error that fits a bad one."""
     values = np.array([quantity.value for quantity in known], dtype=float)
-    if not isinstance(changes, Mapping):
+    given: object = changes
+    if not isinstance(given, Mapping):
         example = f"{{'{known[0].name}': {known[0].value:g}}}" if known else "{}"
-        raise InputError(owner, f"a dict from {kind} to number", show(changes), f"Write e.g. {example}.")
+        raise InputError(owner, f"a dict from {kind} to number", show(given), f"Write e.g. {example}.")
     if changes:
         places = {quantity.name: k for k, quantity in enumerate(known)}
         for name, value in changes.items():
