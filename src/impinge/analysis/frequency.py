@@ -211,11 +211,13 @@ def nyquist(loop: control.LTI) -> Nyquist:
 
 def _unwrapped(found: Response) -> Real:
     """The continuous phase in degrees; at a pole on the border of stability it falls by 180°, at a zero it rises."""
-    steps = np.angle(found.value[1:] / found.value[:-1])
+    angle = np.angle(found.value)
+    steps = (np.diff(angle) + np.pi) % (2 * np.pi) - np.pi
     with np.errstate(divide="ignore", invalid="ignore"):
         grows = np.nan_to_num((found.slope / found.value).real)[:-1] > 0
     steps = np.where(np.abs(steps) > 2.5, np.where(grows, -np.abs(steps), np.abs(steps)), steps)
-    return np.degrees(np.angle(found.value[0]) + np.concatenate([[0.0], np.cumsum(np.nan_to_num(steps))]))
+    turns = np.round((np.concatenate([[0.0], np.cumsum(steps)]) + angle[0] - angle) / (2 * np.pi))
+    return np.degrees(angle) + 360 * turns
 
 
 def _warn(loop: Loop, found: Response) -> None:

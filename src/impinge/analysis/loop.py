@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from impinge.analysis.inclusion import Roots, zeros_of
 from impinge.analysis.poles import PoleZeroMap, poles_and_zeros
-from impinge.analysis.response import EPS, Response
+from impinge.analysis.response import EPS, Response, border
 from impinge.errors import InputError
 
 Real = NDArray[np.float64]
@@ -21,6 +21,7 @@ Complex = NDArray[np.complex128]
 
 ALGEBRAIC = 1e-10  # 1 + gain L(∞) is not smaller than this, or the loop has no solution
 STEP = 0.7  # the logarithm of a response changes by less than this from one frequency to the next
+SMALL = 1e-3  # factors below this are of no concern
 NARROW = 1e-11  # but frequencies nearer to each other than this part of them are not asked for
 MOST = 40_000  # frequencies of a curve
 
@@ -60,7 +61,7 @@ class Loop:
             found = self.channel.respond(1j * w)
             return Response(found.value, found.error, 1j * found.slope)
         angle = w * self.period
-        shift = -2 * np.sin(angle / 2) ** 2 + 1j * np.sin(angle)
+        shift = border(angle, discrete=True)
         found = self.channel.respond(shift)
         with np.errstate(invalid="ignore", over="ignore"):
             slope = found.slope * 1j * self.period * (1 + shift)
@@ -99,6 +100,33 @@ class Loop:
     def integrators(self) -> int:
         """How many poles at the origin (z = 1) the loop has, zeros there counted as minus one."""
         return int((self.channel.parts.poles.values == 0).sum()) - int((self.channel.parts.zeros.values == 0).sum())
+
+    def unresolved(self) -> list[tuple[str, bool]]:
+        """What is not known of the response next to poles on the border of stability, in words, and whether it matters.
+
+        It does not where only factors far below 1 are concerned, as next to an integrator.
+        """
+        found = []
+        parts = self.channel.parts
+        origin = 1.0 if self.period else 0.0
+        for pole, trust, side in zip(parts.poles.values, parts.poles.trust, self.sides(parts.poles), strict=True):
+            if side or pole.imag < 0:
+                continue
+            width = 4 * trust / (self.period or 1.0)
+            frequency = float((np.angle(1 + pole) if self.period else pole.imag) / (self.period or 1.0))
+            if width < EPS * (frequency or float(np.abs(self.features()).min())):
+                continue
+            near = np.abs(self.respond(np.array([frequency + width, abs(frequency - width)])).value).min()
+            least = 10 / max(float(near), np.finfo(float).tiny)
+            text = f"a pole at {pole + origin:.6g} is on the border of stability within {trust:.1g}: factors below"
+            found.append((f"{text} {least:.2g} are not resolved", least > SMALL))
+        dipoles = parts.dipoles
+        for pole in dipoles.poles[dipoles.bare & (dipoles.poles != 0) & (dipoles.poles.imag >= 0)]:
+            text = (
+                f"a mode at {pole + origin:.6g} that cancels is on the border of stability: next to it the response is"
+            )
+            found.append((f"{text} that of the others", False))
+        return list(dict.fromkeys(found))
 
     def low_end(self) -> float:
         """The factor of the loop near ω = 0, to three digits: L ≈ factor / (jω)^integrators."""

@@ -85,7 +85,7 @@ def margins(loop: control.LTI) -> Margins:
         numbers, known = _numbers(minimal, gain, turns, search.modulus())
         trust |= known
         unsure |= bool(search.doubts)
-    doubts += search.doubts
+    doubts += search.doubts + search.faint
     vague = [f"{name} is known to {value:.1g} of it" for name, value in trust.items() if not value <= SURE]
     if unsure or vague:
         text = "; ".join(doubts + vague)
@@ -129,7 +129,9 @@ class _Search:
 
     def __init__(self, loop: Loop, frequency: Real, found: Response) -> None:
         self.loop, self.frequency, self.found = loop, frequency, found
-        self.doubts: list[str] = []
+        unresolved = loop.unresolved()
+        self.doubts = [text for text, matters in unresolved if matters]
+        self.faint = [text for text, matters in unresolved if not matters]
 
     def real_axis(self) -> list[_Crossing]:
         """Crossings of the negative real axis, with factors and their relative errors."""
@@ -138,15 +140,22 @@ class _Search:
             at = self.loop.respond(w)
             value, error, slope = complex(at.value), float(at.error), complex(at.slope)
             # Through a pole on the border the imaginary part changes sign without being zero.
-            if abs(value.imag) > max(error, 1e-6 * abs(value)) or value.real >= -error:
+            if abs(value.imag) > max(error, 1e-6 * abs(value)) or not self._below(w, value, error):
                 continue
             blur = error / abs(slope.imag) + 2 * EPS * w if slope.imag else math.inf
             trust = (error + abs(value.imag) + abs(slope.real) * blur) / abs(value)
             crossings.append(_Crossing(w, blur, -1 / value.real, trust))
         for w, value, error in self.loop.ends():
-            if value.real < -error:
+            if self._below(w, value, error):
                 crossings.append(_Crossing(w, 0.0, -1 / value.real, error / abs(value) + EPS))
         return sorted(crossings, key=lambda one: (one.frequency, one.number))
+
+    def _below(self, w: float, value: complex, error: float) -> bool:
+        """Whether a real value is negative; one that is not told from zero would be crossed by a large factor only."""
+        if value and abs(value.real) <= error:
+            text = f"at {w:.6g} rad/s the response is zero within rounding: factors above {1 / error:.2g}"
+            self.faint.append(f"{text} are not resolved")
+        return value.real < -error
 
     def unit_circle(self) -> list[_Crossing]:
         """Crossovers with the angles there and their errors, in radians."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, block_diag, eigvals, schur
 
+from impinge.analysis.dipoles import Dipoles
 from impinge.analysis.inclusion import Roots, poles_of, zeros_of
 from impinge.analysis.response import EPS, Realization
 
@@ -27,7 +28,6 @@ Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 TOLERANCES = (1e-9, 1e-12)  # a coupling below this part of what the scaled states allow may count as none
-SAME = 1e-8  # a response that changes by less than this part, or than rounding may change it, is the same
 ROUNDING = 1e3 * EPS  # what a change of states may have left where a zero was
 ORIGIN = 1e-8  # a pole that cancels and is nearer to the origin than this part of |A| is a rigid body's
 NEAR = 1e-5  # poles nearer to each other than this part of |A| are never split
@@ -45,6 +45,7 @@ class Minimal:
         gain: the first of d, cb, cAb, … that is not zero.
         horizon: zeros beyond it are not told from infinite ones.
         cancelled, hiding: the poles that cancel, and the zeros that hide them: the same values, not as well known.
+        dipoles: the modes that cancel but for rounding.
     """
 
     whole: Realization
@@ -55,10 +56,11 @@ class Minimal:
     horizon: float
     cancelled: Roots
     hiding: Roots
+    dipoles: Dipoles
 
 
-def minimal_part(system: Realization) -> Minimal:
-    """Find the minimal part of c (s − A)⁻¹ b + d with its poles and zeros.
+def minimal_part(system: Realization, discrete: bool = False) -> Minimal:
+    """Find the minimal part of c (s − A)⁻¹ b + d with its poles and zeros; in discrete time s is z − 1.
 
     Example:
         >>> import numpy as np
@@ -69,16 +71,16 @@ def minimal_part(system: Realization) -> Minimal:
     """
     whole, lost = _joined(system)
     whole = whole.scaled()
-    part, cancelled, hiding = whole, Roots.none(), Roots.none()
+    part, cancelled, dipoles = whole, Roots.none(), Dipoles.none()
     if len(whole.a):
         groups = _groups(whole.a, whole.size)
         for tolerance in TOLERANCES:
             smaller, hidden = _reduced(whole, groups, tolerance)
             if len(smaller.a) == len(whole.a):
                 break
-            moved = _moved(whole, smaller, hidden)
-            if moved is not None:
-                part, cancelled, hiding = smaller, hidden, Roots(hidden.values, hidden.trust + moved)
+            found = Dipoles.of(whole, smaller, hidden, discrete)
+            if found is not None:
+                part, cancelled, dipoles = smaller, hidden, found
                 break
     degree, gain, unsure, horizon = _leading(whole, len(part.a))
     if degree and part.d:
@@ -87,8 +89,9 @@ def minimal_part(system: Realization) -> Minimal:
     if len(part.a) > degree and gain:
         zeros = zeros_of(part, _guesses(part, len(part.a) - degree), gain, unsure, horizon)
     poles = poles_of(part.a, whole.size, part.noise)
+    hiding = Roots(cancelled.values, cancelled.trust + dipoles.length)
     joined = Roots.joined(*lost, cancelled), Roots.joined(*lost, hiding)
-    return Minimal(whole, part, poles, zeros, gain, horizon, *joined)
+    return Minimal(whole, part, poles, zeros, gain, horizon, *joined, dipoles)
 
 
 def _joined(system: Realization) -> tuple[Realization, list[Roots]]:
@@ -126,29 +129,6 @@ def _reduced(whole: Realization, groups: list[tuple[Real, Real]], tolerance: flo
     a = block_diag(*blocks[0]) if sum(map(len, blocks[1])) else np.zeros((0, 0))
     part = Realization(a, np.concatenate(blocks[1]), np.concatenate(blocks[2]), whole.d, noise)
     return part.scaled(), Roots.joined(*lost).at_origin(ORIGIN * size)
-
-
-def _moved(whole: Realization, part: Realization, hidden: Roots) -> Real | None:
-    """How far the zeros may be from the poles that they hide, or None if the response is not the same without these.
-
-    It is compared over the range of the poles that stay, and on circles about those that go: near a pole and a zero
-    that are ε apart a response changes by ε over the distance.
-    """
-    rates = np.abs(eigvals(part.a if len(part.a) else whole.a))
-    rates = rates[rates > 1e-7 * whole.size]
-    low, high = (rates.min(), rates.max()) if rates.size else (1.0, 1.0)
-    axis = 1j * np.geomspace(0.03 * low, 30 * high, 60)
-    radius = np.maximum(np.maximum(1e-2 * np.abs(hidden.values), 1e-3 * low), 4 * hidden.trust)
-    about = hidden.values[:, None] + radius[:, None] * np.exp(1j * np.array([0.3, 1.9, 3.5, 5.1]))
-    points = np.concatenate([axis, about.reshape(-1)])
-    before, after = whole.respond(points), part.respond(points)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        change = np.abs(before.value - after.value)
-        known = before.trust < 1e-3
-        if not known.any() or not (change <= SAME * np.abs(before.value) + 2 * before.error)[known].all():
-            return None
-        share = np.where(known, (change + before.error) / np.abs(before.value), np.inf)[len(axis) :]
-    return 2 * radius * share.reshape(about.shape).max(axis=1)
 
 
 def _staircase(a: Real, b: Real, least: float, next_least: float) -> tuple[Real, Real]:

@@ -80,12 +80,11 @@ class PoleZeroMap:
         """Return values with bounds of their errors and derivatives, in discrete time at δ = z − 1."""
         points = np.asarray(s, dtype=complex)
         found = self.parts.whole.respond(points)
-        blurred = found.trust > CLOSE
-        if self.parts.part is self.parts.whole or not blurred.any():
+        if self.parts.part is self.parts.whole:
             return found
-        # Near the pole of a mode that is not seen only the minimal realization has a value.
         other = self.parts.part.respond(points)
-        better = blurred & (other.error < found.error)
+        better = self.parts.dipoles.near(points)
+        better |= (found.trust > CLOSE) & (other.error < found.error)
         return Response(
             np.where(better, other.value, found.value),
             np.where(better, other.error, found.error),
@@ -167,7 +166,7 @@ def poles_and_zeros(
     if discrete:  # in δ = z − 1 fast sampling does not press all poles together
         a, constraints = a - np.eye(len(a)), constraints - 1
     try:
-        found = minimal_part(Realization(a, b, c, d))
+        found = minimal_part(Realization(a, b, c, d), discrete)
     except np.linalg.LinAlgError as error:
         remedy = "Choose units in which the entries of system.A, B and C differ less."
         raise InputError("poles_and_zeros", "a system that can be analyzed", str(error), remedy) from error

@@ -112,6 +112,12 @@ class Realization:
         return np.where(lost, np.inf, value), np.where(lost, np.inf, error), np.where(lost, np.inf, slope)
 
 
+def border(frequency: Real, discrete: bool) -> Complex:
+    """The points of the border of stability at frequencies: jω, in discrete time exp(jω) − 1 with ω in rad a sample."""
+    w = np.asarray(frequency, dtype=float)
+    return -2 * np.sin(w / 2) ** 2 + 1j * np.sin(w) if discrete else 1j * w
+
+
 def _inverses(matrices: Complex) -> Complex:
     """Invert a stack of matrices; one that is singular has an inverse of no numbers."""
     try:
