@@ -124,10 +124,10 @@ def _enclosed(pencil: _Pencil, guesses: Complex, lead: float, unsure: float, hor
         disks = _Disks.of(points, _corrections(points, logs, lead), np.where(far + unsure > 0.5, np.inf, lost), size)
         if not disks.radius.sum() >= best.radius.sum():
             best = disks
-        spread = _spread(disks, logs.real + np.log1p(errors) - np.log(abs(lead)), size)
+        spread = _spread(points, logs.real + np.log1p(errors) - np.log(abs(lead)))
         if np.array_equal(spread, points):
             break
-        points = spread
+        points = _apart(spread, size, 16 * EPS)
     return best.roots(size)
 
 
@@ -303,19 +303,23 @@ class _Disks:
         return Roots.joined(Roots(np.where(zero, 0, values), trust + np.where(zero, np.abs(values), 0.0)))
 
 
-def _spread(disks: _Disks, logs: Real, size: float) -> Complex:
-    """Move groups that are nearer together than rounding can tell to circles as wide as that: their disks are smaller.
+def _spread(points: Complex, logs: Real) -> Complex:
+    """Move points that are nearer together than rounding can tell to circles as wide as that: their disks are smaller.
 
     `logs` are logarithms of what |p/g| is at most at the points.
     """
-    points = disks.points.copy()
-    for group in disks.groups:
-        others = np.setdiff1d(np.arange(len(points)), group)
-        mean = disks.mean(group)
-        with np.errstate(divide="ignore"):
-            rest = np.log(np.abs(points[others] - mean)).sum()
-        radius = float(np.exp(min((logs[group].max() - rest) / len(group), 700.0)))
-        if len(group) > 1 and np.abs(points[group] - mean).max() < 0.5 * radius < size:
-            turn = 2j * np.pi * (np.arange(len(group)) + 0.5) / len(group) * (-1 if mean.imag < 0 else 1)
-            points[group] = mean + radius * np.exp(turn)
-    return points
+    points, done = points.copy(), np.zeros(len(points), dtype=bool)
+    for i in range(len(points)):
+        order = np.argsort(np.abs(points - points[i]), kind="stable")
+        for count in range(1, len(points) + 1):
+            group, others = order[:count], order[count:]
+            mean = points[group].mean()
+            gaps = np.abs(points[others] - mean)
+            with np.errstate(divide="ignore"):
+                radius = float(np.exp(min((logs[group].max() - np.log(gaps).sum()) / count, 700.0)))
+            if radius <= 0.5 * gaps.min(initial=np.inf):
+                break
+        if count > 1 and not done[group].any() and np.abs(points[group] - mean).max() < 0.5 * radius < np.inf:
+            points[group] = mean + radius * np.exp(2j * np.pi * (np.arange(count) + 0.5) / count)
+            done[group] = True
+    return _paired(points) if done.any() else points
