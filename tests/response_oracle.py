@@ -370,11 +370,14 @@ def wrong_margins(system, exact):
         faults.append("margins and nyquist differ")
     gain, turns, modulus = exact.margins()
     # Factors that are said not to be resolved are not compared.
-    low = max((float(x) for text in found.doubts for x in re.findall(r"below (\S+) are not", text)), default=0.0)
-    high = min((float(x) for text in found.doubts for x in re.findall(r"above (\S+) are not", text)), default=math.inf)
-    gain = [(w, k) for w, k in gain if low < k < high]
-    found = replace(found, gain=tuple(one for one in found.gain if low < one[1] < high))
-    doubted = warned or low > 0.1 or any("not resolved" not in doubt for doubt in found.doubts)
+    blind = [(0.0, float(x)) for x in re.findall(r"below (\S+) are not", "; ".join(found.doubts))]
+    blind += [(float(x), math.inf) for x in re.findall(r"above (\S+) are not", "; ".join(found.doubts))]
+    blind += [(float(x), float(y)) for x, y in re.findall(r"from (\S+) to (\S+) are not", "; ".join(found.doubts))]
+    gain = [(w, k) for w, k in gain if not any(0.9 * x <= k <= 1.1 * y for x, y in blind)]
+    seen = tuple(one for one in found.gain if not any(0.9 * x <= one[1] <= 1.1 * y for x, y in blind))
+    found = replace(found, gain=seen)
+    level = any(x <= 1 <= y for x, y in blind)
+    doubted = warned or level or any("not resolved" not in doubt for doubt in found.doubts)
     if not doubted:
         faults += _wrong_lists(found, gain, turns)
         if found.stable:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from impinge.analysis.inclusion import Roots
-from impinge.analysis.loop import Loop
+from impinge.analysis.loop import SMALL, Loop
 from impinge.analysis.response import EPS, Response
 from impinge.errors import ImpingeWarning
 
@@ -87,7 +87,8 @@ def margins(loop: control.LTI) -> Margins:
         unsure |= bool(search.doubts)
     doubts += search.doubts + search.faint
     vague = [f"{name} is known to {value:.1g} of it" for name, value in trust.items() if not value <= SURE]
-    if unsure or vague:
+    near = [one for one in gain if SMALL < one.number < 1 / SMALL and not one.trust <= SURE]
+    if unsure or near or any(not value <= SURE for name, value in trust.items() if name != "gain"):
         text = "; ".join(doubts + vague)
         warnings.warn(f"margins of {minimal.channel.channel}: {text}", ImpingeWarning, stacklevel=2)
     return Margins(
@@ -194,7 +195,7 @@ class _Search:
         with np.errstate(divide="ignore", invalid="ignore"):
             value, rate, blur = function(found), slope(found), error(found)
         sure = np.isfinite(value) & np.isfinite(rate) & (np.abs(value) > blur)
-        self._doubt(~sure & (blur > 0) & np.isfinite(value) & (found.trust < 1e-3) & matters(found), what)
+        self._stretches(~sure & (blur > 0) & np.isfinite(value) & (found.trust < 1e-3) & matters(found), what)
         sure &= found.trust < 1e-1
         points = np.flatnonzero(sure)
         roots = []
@@ -210,7 +211,8 @@ class _Search:
                 if np.sign(function(at)) != np.sign(value[i]):
                     roots += [self._root(function, low, turn), self._root(function, turn, high)]
                 if abs(function(at)) <= error(at) and matters(at):
-                    self.doubts.append(f"at {turn:.6g} rad/s the response just becomes {what}, or just does not")
+                    text = f"at {turn:.6g} rad/s the response just becomes {what}, or just does not"
+                    self._doubt(text, np.abs(at.value))
         return roots
 
     def _root(self, function: Callable[[Response], Real], low: float, high: float) -> float:
@@ -222,13 +224,28 @@ class _Search:
             return low if abs(at(low)) < abs(at(high)) else high
         return float(brentq(at, low, high, xtol=EPS * low, rtol=4 * EPS, maxiter=500))
 
-    def _doubt(self, unsure: Mask, what: str) -> None:
+    def _stretches(self, unsure: Mask, what: str) -> None:
         """Say where a function is zero within rounding at several frequencies in a row."""
         edges = np.flatnonzero(np.diff(np.concatenate([[False], unsure, [False]]).astype(int)))
         for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             low, high = float(self.frequency[start]), float(self.frequency[end - 1])
             if high > 1.001 * low:
-                self.doubts.append(f"from {low:.3g} to {high:.3g} rad/s the response is {what} within rounding")
+                sizes = np.abs(self.found.value[start:end])
+                # What is not resolved at the first or the last frequency is not resolved beyond it either.
+                ends = self.loop.ends()
+                if start == 0:
+                    sizes = np.append(sizes, [abs(value) for w, value, _ in ends if w == 0] or [np.inf])
+                if end == len(self.frequency):
+                    sizes = np.append(sizes, [abs(value) for w, value, _ in ends if w > 0])
+                self._doubt(f"from {low:.3g} to {high:.3g} rad/s the response is {what} within rounding", sizes)
+
+    def _doubt(self, text: str, sizes: Real) -> None:
+        """Keep a doubt; it matters if factors are concerned by which the loop might change."""
+        with np.errstate(divide="ignore"):
+            least, most = float(1 / np.max(sizes)), float(1 / np.min(sizes))
+        matters = least < 1 / SMALL and most > SMALL
+        text = f"{text}: factors from {least:.2g} to {most:.2g} are not resolved"
+        (self.doubts if matters else self.faint).append(text)
 
 
 def _numbers(
