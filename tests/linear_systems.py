@@ -126,3 +126,77 @@ def random_loop(seed):
     value = system.D[0, 0] + (system.C @ np.linalg.solve(s * np.eye(system.nstates) - system.A, system.B))[0, 0]
     gain = (1 if rng.random() < 0.7 else -1) * np.sign(np.real(system.D[0, 0]) or 1) / (abs(value) or 1.0)
     return plain(system.A, system.B, system.C * gain, system.D * gain, system.dt)
+
+
+def loop_of(system, seed):
+    """A system with a gain such that its modulus is between 0.1 and 10 in the range of its poles."""
+    rng = np.random.default_rng([seed, 79])
+    sizes = np.abs(np.linalg.eigvals(system.A))
+    w = float(np.median(sizes[sizes > 0])) * 10 ** rng.uniform(-1, 0.3)
+    value = (system.C @ np.linalg.solve(1j * w * np.eye(system.nstates) - system.A, system.B))[0, 0]
+    return plain(system.A, system.B, system.C * (10 ** rng.uniform(-1, 1) / abs(value)))
+
+
+def series(*parts):
+    system = parts[0]
+    for part in parts[1:]:
+        system = part * system
+    return plain(system.A, system.B, system.C, system.D, system.dt)
+
+
+def resonance(w, damping, feed=0.0):
+    return plain([[0, w], [-w, -2 * damping * w]], [0, w], [1, 0], feed)
+
+
+def strange_loop(seed):
+    """Loops of kinds that numerics dislike; see the names of the kinds below."""
+    rng = np.random.default_rng([seed, 80])
+    kind = ("stiff", "integrators", "narrow", "multiple", "nonminimum", "feedthrough", "delay", "pair", "far")[seed % 9]
+    w = 10 ** rng.uniform(-1, 2)
+    lag = plain([[-w]], [1.0], [w])
+    if kind == "stiff":
+        rates_ = 10 ** rng.uniform(-5, 6, int(rng.integers(2, 6)))
+        system = series(*(plain([[-r]], [1.0], [r]) for r in rates_))
+        system = plain(system.A, system.B, system.C * 10 ** rng.uniform(0, 3))
+    elif kind == "integrators":
+        parts = [plain([[0.0]], [1.0], [w])] * int(rng.integers(1, 4))
+        leads = [plain([[-30 * w]], [1.0], [-29 * 30 * w], 30.0)] * (len(parts) - 1)
+        system = series(*parts, *leads)
+    elif kind == "narrow":
+        parts = [
+            resonance(w * 10 ** rng.uniform(0, 1), 10 ** rng.uniform(-7, -5)) for _ in range(int(rng.integers(1, 4)))
+        ]
+        system = series(lag, *parts)
+        system = plain(system.A, system.B, system.C * 10 ** rng.uniform(-6, 0))
+    elif kind == "multiple":
+        system = series(*[lag] * int(rng.integers(2, 6)))
+        system = plain(system.A, system.B, system.C * rng.uniform(0.5, 5))
+    elif kind == "nonminimum":
+        mirror = plain([[-w]], [1.0], [2 * w * rng.uniform(0.5, 2)], -1.0)
+        system = series(lag, mirror, plain([[-3 * w]], [1.0], [w * rng.uniform(0.3, 3)]))
+    elif kind == "feedthrough":
+        feed = rng.choice([-0.9, -0.3, 0.5, 1.0, 3.0, 1e-6])
+        system = series(resonance(w, 10 ** rng.uniform(-3, 0), feed), plain([[-w]], [1.0], [rng.normal() * w], 1.0))
+    elif kind == "delay":
+        period = 10 ** rng.uniform(-4, 0)
+        count = int(rng.integers(1, 5))
+        shift = plain(np.diag(np.ones(count - 1), 1), np.eye(count)[-1], np.eye(count)[0], 0.0, period)
+        pole = rng.choice([1.0, rng.uniform(-1, 1), 1 - 10 ** rng.uniform(-8, -2)])
+        return series(shift, plain([[pole]], [1.0], [10 ** rng.uniform(-4, 0)], 0.0, period))
+    elif kind == "pair":  # a zero next to a lightly damped pole
+        damping, gap = 10 ** rng.uniform(-6, -2), 10 ** rng.uniform(-6, -1)
+        system = series(lag, resonance(w, damping))
+        direct = plain(lag.A, lag.B, lag.C)
+        a = block_diag(direct.A, system.A)
+        b, c = np.concatenate([direct.B[:, 0], system.B[:, 0]]), np.concatenate([direct.C[0], gap * system.C[0]])
+        system = plain(a, b, c * 10 ** rng.uniform(-1, 1))
+    else:  # rates and units far from 1
+        size = 10 ** rng.uniform(-9, 9)
+        base = random_loop(int(seed) * 8)
+        system = plain(size * base.A, base.B * size, base.C, base.D) if not base.dt else base
+    if rng.random() < 0.3:
+        system = units(rng, system)
+    if rng.random() < 0.3 and not system.dt:
+        held = sampled(system, 0.2 / (np.abs(np.linalg.eigvals(system.A)).max() or 1.0))
+        system = plain(held.A, held.B, held.C, held.D, held.dt)
+    return system
