@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from impinge import bode, margins, nyquist, poles_and_zeros, sampled
+from impinge.errors import InputError
 from linear_systems import chain, loop_of, plain, random_loop, random_system, strange_loop
 
 pytest.importorskip("mpmath")
@@ -135,7 +136,8 @@ def test_an_integrator_and_a_slow_pole_stay_two(slow, fast):
     near = sorted(channel.remaining_poles, key=abs)[:2]
     assert near[0] == 0
     assert near[1] == pytest.approx(-slow, rel=1e-12)
-    assert not margins(loop).stable
+    crossover = math.sqrt((math.hypot(slow**2, 200) - slow**2) / 2)  # of 100/(s (s + slow)); filters are far above
+    assert margins(loop).crossovers == pytest.approx((crossover,), rel=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -165,14 +167,17 @@ def test_a_narrow_resonance_is_not_missed(width):
     assert peak.magnitude[np.abs(peak.frequency / w0 - 1) < width].max() == pytest.approx(1.5, rel=0.05)
 
 
-def test_a_curve_that_dips_below_one_between_two_frequencies_crosses_twice():
-    """|1 + L| and |L| of a resonance and its mirror image, turned so that |L| just falls below 1."""
-    for depth in (1e-2, 1e-4, 1e-6):
-        zeta = 0.1
-        notch = control.tf([1, 2 * zeta * (1 - depth), 1], [1, 2 * zeta, 1])
-        found = margins(control.ss(notch) * 1.0)
-        sizes = [abs(complex(notch(1j * w))) for w in found.crossovers]
-        assert sizes == pytest.approx([1.0] * len(sizes), abs=1e-12)
+@pytest.mark.parametrize("depth", [1e-2, 1e-4, 1e-6, 1e-8])
+def test_a_curve_that_dips_below_one_between_two_frequencies_crosses_twice(depth):
+    """L = k (s² + 2aζs + 1)/(s² + 2ζs + 1) with a < 1: |L|² is k² at both ends and least, (ka)², at ω = 1."""
+    zeta, a = 0.1, 0.5
+    k = (1 - depth) / a
+    loop = plain([[0, 1], [-1, -2 * zeta]], [0, 1], [0, k * 2 * zeta * (a - 1)], k)
+    found = margins(loop)
+    # |L| = 1 where (1 − x)² (k² − 1) = 4 ζ² x (1 − k² a²), x = ω²
+    ratio = 4 * zeta**2 * (1 - (k * a) ** 2) / (k**2 - 1)
+    low, high = sorted(np.roots([1, -2 - ratio, 1]).real)
+    assert found.crossovers == pytest.approx((math.sqrt(low), math.sqrt(high)), rel=1e-6)
 
 
 def test_what_is_real_all_along_has_no_crossings_and_says_so():
@@ -201,12 +206,22 @@ def test_a_delay_of_one_sample_turns_the_phase_and_nothing_else(period):
     assert two.phase == pytest.approx(-90 - 1.5 * np.degrees(two.frequency * period), abs=1e-6)
 
 
-def test_no_loop_ends_with_an_error_of_linear_algebra():
+@pytest.mark.parametrize("size", [1e-40, 1e-8, 1e8, 1e40])
+def test_no_unit_of_time_ends_with_an_error_of_linear_algebra(size):
     rng = np.random.default_rng(5)
-    for size in (1e-150, 1e-8, 1.0, 1e8, 1e150):
-        for n in (1, 3, 6):
-            system = plain(size * rng.normal(size=(n, n)), rng.normal(size=n), rng.normal(size=n))
-            for function in (poles_and_zeros, bode, nyquist, margins):
-                found, _ = silent(function, system)
-                assert found.channel if hasattr(found, "channel") else isinstance(found.stable, bool)
-    assert math.isfinite(size)
+    for n in (1, 3, 6):
+        system = plain(size * rng.normal(size=(n, n)), size * rng.normal(size=n), rng.normal(size=n))
+        one = plain(system.A / size, system.B / size, system.C)
+        assert silent(margins, system)[0].stable == silent(margins, one)[0].stable
+        found, expected = poles_and_zeros(system), poles_and_zeros(one)
+        assert found.remaining_poles / size == pytest.approx(expected.remaining_poles, rel=1e-9)
+        assert np.isfinite(silent(bode, system)[0].magnitude).all()
+        assert silent(nyquist, system)[0].encirclements == silent(nyquist, one)[0].encirclements
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+def test_rates_that_no_product_can_hold_are_refused(size):
+    with pytest.raises(
+        InputError, match=r"expected rates whose products are numbers, got rates of about 3e[+-]150 in 3"
+    ):
+        margins(plain(size * np.diag([-1.0, -2.0, -3.0]), [1, 1, 1], [1, 1, 1]))

@@ -166,7 +166,9 @@ class _Pencil:
         products[order] = (np.abs(np.tril(lu, -1)) + np.eye(len(lu))) @ np.abs(np.triu(lu))
         inverse, _ = self.invert(lu, pivots)
         rounding = self.many * EPS * (products + np.abs(matrix))
-        error = float((np.abs(inverse).T * rounding).sum()) + self.noise * float(np.linalg.norm(inverse))
+        error = float((np.abs(inverse).T * rounding).sum())
+        if self.noise:
+            error += self.noise * float(np.sqrt(len(lu)) * np.abs(inverse).sum(axis=0).max())
         swaps = int((pivots != np.arange(len(lu))).sum())
         return s, complex(np.log(lu.diagonal()).sum() + 1j * np.pi * swaps), error if np.isfinite(error) else np.inf
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ Complex = NDArray[np.complex128]
 
 SAME = 1e-3  # a cancelled pole this near to a constraint pole, relative to it, is that constraint pole
 CLOSE = 1e-9  # or this near, relative to |A|
+DECADES = 280  # products of rates farther than this from 1 are out of range
 SURE = 1e-6  # poles and zeros known better than this are printed without saying how well
 
 
@@ -165,6 +167,9 @@ def poles_and_zeros(
         raise InputError("poles_and_zeros", "matrices of finite numbers", "nan or inf", "Look at system.A, B, C, D.")
     if discrete:  # in δ = z − 1 fast sampling does not press all poles together
         a, constraints = a - np.eye(len(a)), constraints - 1
+    if len(a) * abs(math.log10(Realization(a, b, c, d).scaled().size)) > DECADES:
+        got = f"rates of about {np.abs(a).max():.0e} in {len(a)} states"
+        raise InputError("poles_and_zeros", "rates whose products are numbers", got, "Choose another unit of time.")
     try:
         found = minimal_part(Realization(a, b, c, d), discrete)
     except np.linalg.LinAlgError as error:

@@ -104,7 +104,7 @@ class Realization:
             value = self.d + x @ self.c + (y * rest).sum(axis=1)
             terms = np.abs(s)[:, None] * np.abs(x) + np.abs(x) @ np.abs(self.a).T + np.abs(self.b)
             rounding = (np.abs(y) * terms).sum(axis=1) + np.abs(x) @ np.abs(self.c) + abs(self.d)
-            moved = self.noise * np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1)
+            moved = self.noise * np.abs(x).sum(axis=1) * np.abs(y).sum(axis=1) if self.noise else 0.0
             many = 4 + int((self.a != 0).sum(axis=1).max())
             error = many * EPS * rounding + (np.abs(left) * np.abs(step)).sum(axis=1) + moved
             slope = -(y * x).sum(axis=1)
