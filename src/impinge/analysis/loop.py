@@ -161,12 +161,17 @@ class Loop:
         return values if values.size else np.array([1 / (self.period or 1.0)], dtype=complex)
 
     def crossings(self) -> Complex:
-        """Return where the asymptotes of the magnitude at both ends cross 1, in rad/s."""
+        """Return where the magnitude crosses 1 beyond all poles and zeros, in rad/s, or how far out it may."""
         parts = self.channel.parts
         degree = len(parts.poles) - len(parts.zeros)
         low = abs(self.low_end()) if self.integrators else 0.0
         found = [low ** (1 / self.integrators)] if 0 < low < math.inf else []
         found += [abs(parts.gain) ** (1 / degree)] if degree and parts.gain and not self.period else []
+        sizes = np.abs(self.features())
+        for w, value, error in self.ends():  # a magnitude that ends near 1 crosses it late
+            near = abs(abs(value) - 1)
+            if error < near < 0.1 and not (self.period and w):
+                found.append(sizes.max() / near if w else sizes.min() * near)
         return np.array([w for w in found if 0 < w < math.inf], dtype=complex)
 
     def curve(self, closed: Roots | None = None) -> tuple[Real, Response]:
@@ -180,6 +185,9 @@ class Loop:
         if closed is not None:
             features = np.concatenate([features, self.crossings(), self._rates(closed.values)])
         frequency = self._grid(features)
+        if closed is not None and self.period:
+            last = math.pi / self.period * (1 - np.geomspace(1e-9, 1e-2, 80))
+            frequency = np.unique(np.concatenate([frequency, last]))
         found = self.respond(frequency)
         for _ in range(40):
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -153,7 +153,7 @@ class _Search:
 
     def _below(self, w: float, value: complex, error: float) -> bool:
         """Whether a real value is negative; one that is not told from zero would be crossed by a large factor only."""
-        if value and abs(value.real) <= error:
+        if error and abs(value.real) <= error:
             text = f"at {w:.6g} rad/s the response is zero within rounding: factors above {1 / error:.2g}"
             self.faint.append(f"{text} are not resolved")
         return value.real < -error
