@@ -274,7 +274,7 @@ class Exact:
                 last = mp.pi / mp.mpf(self.period) if self.period else mp.inf
                 gain += [(last, -1 / end.real)] if end.real < 0 else []
             # A zero on the border of stability is passed with both signs of next to nothing.
-            return sorted((w, k) for w, k in gain if k < mp.mpf(10) ** 50), turns, min(distances)
+            return sorted((w, k) for w, k in gain if k < mp.mpf(10) ** (0.45 * self.digits)), turns, min(distances)
 
     def closed_poles(self, guesses):
         """The roots of numerator plus denominator."""
