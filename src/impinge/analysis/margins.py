@@ -198,14 +198,13 @@ class _Search:
         self._stretches(~sure & (blur > 0) & np.isfinite(value) & (found.trust < 1e-3) & matters(found), what)
         sure &= found.trust < 1e-1
         points = np.flatnonzero(sure)
+        toward = np.sign(value) * np.sign(rate)  # products of what is faint would be zero
         roots = []
         for i, j in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
             low, high = float(w[i]), float(w[j])
             if np.sign(value[i]) != np.sign(value[j]):
                 roots.append(self._root(function, low, high))
-            elif value[i] * rate[i] < 0 < value[j] * rate[j] and _reach(
-                value[i], rate[i], value[j], rate[j], high - low
-            ):
+            elif toward[i] < 0 < toward[j] and _reach(value[i], rate[i], value[j], rate[j], high - low):
                 turn = self._root(slope, low, high)
                 at = self.loop.respond(turn)
                 if np.sign(function(at)) != np.sign(value[i]):
@@ -220,7 +219,7 @@ class _Search:
             with np.errstate(divide="ignore", invalid="ignore"):
                 return float(np.clip(np.nan_to_num(function(self.loop.respond(w))), -1e300, 1e300))
 
-        if not at(low) * at(high) < 0:  # rounding of what is zero at one end
+        if not np.sign(at(low)) * np.sign(at(high)) < 0:  # rounding of what is zero at one end
             return low if abs(at(low)) < abs(at(high)) else high
         return float(brentq(at, low, high, xtol=EPS * low, rtol=4 * EPS, maxiter=500))
 
