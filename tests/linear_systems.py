@@ -200,3 +200,16 @@ def strange_loop(seed):
         held = sampled(system, 0.2 / (np.abs(np.linalg.eigvals(system.A)).max() or 1.0))
         system = plain(held.A, held.B, held.C, held.D, held.dt)
     return system
+
+
+def hidden_loop(seed):
+    """A random loop with one to three modes that are not driven or not seen, all states turned into each other."""
+    rng = np.random.default_rng([seed, 991])
+    base = random_loop(8 * seed + int(rng.integers(4)))
+    count = int(rng.integers(1, 4))
+    rates_ = 10 ** rng.uniform(-1, 1.5, count) * np.where(rng.random(count) < 0.2, 1, -1)
+    some, none = rng.normal(size=count), np.zeros(count)
+    drive, view = (some, none) if rng.random() < 0.5 else (none, some)
+    turn = np.linalg.qr(rng.normal(size=(base.nstates + count,) * 2))[0]
+    a = turn @ block_diag(base.A, np.diag(rates_)) @ turn.T
+    return plain(a, turn @ np.append(base.B[:, 0], drive), np.append(base.C[0], view) @ turn.T, base.D)

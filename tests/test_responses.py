@@ -10,7 +10,7 @@ import pytest
 
 from impinge import bode, margins, nyquist, poles_and_zeros, sampled
 from impinge.errors import InputError
-from linear_systems import chain, loop_of, plain, random_loop, random_system, strange_loop
+from linear_systems import chain, hidden_loop, loop_of, plain, random_loop, random_system, strange_loop
 
 pytest.importorskip("mpmath")
 
@@ -102,6 +102,19 @@ def test_strange_loops_are_what_sixty_digits_say(start):
 def test_six_hundred_strange_loops_are_what_sixty_digits_say(start):
     for seed in range(start, start + 100):
         assert (seed, all_faults(strange_loop(seed))) == (seed, [])
+
+
+def test_modes_that_are_not_driven_or_not_seen_do_not_make_a_response_look_better_known_than_it_is():
+    for seed in range(20):
+        loop = hidden_loop(seed)
+        assert (seed, wrong_response(loop, Exact(loop))) == (seed, [])
+
+
+@pytest.mark.slow
+def test_four_hundred_loops_with_modes_that_are_not_driven_or_not_seen_have_the_response_of_their_matrices():
+    for seed in range(400):
+        loop = hidden_loop(seed)
+        assert (seed, wrong_response(loop, Exact(loop))) == (seed, [])
 
 
 def test_five_damped_masses_have_the_gain_margin_of_the_closed_loop():

@@ -30,18 +30,20 @@ class Dipoles:
         poles: the poles.
         reach: how near to each pole the response has no meaning of its own: it is that of the rest.
         length: how far the zero of each may be from it.
+        share: what part of the response about each may be different from that of the rest.
         bare: whether a pole is on the border of stability as far as is known, so that its dipole may be seen there.
     """
 
     poles: Complex
     reach: Real
     length: Real
+    share: Real
     bare: NDArray[np.bool_]
 
     @classmethod
     def none(cls) -> Dipoles:
         """No dipoles at all."""
-        return cls(np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
+        return cls(np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
 
     @classmethod
     def of(cls, whole: Realization, part: Realization, hidden: Roots, discrete: bool) -> Dipoles | None:
@@ -70,8 +72,10 @@ class Dipoles:
             if not known.any() or not (change <= allowed * np.abs(before.value) + 2 * before.error)[known].all():
                 return None
             share = np.where(known, (change + before.error) / np.abs(before.value), np.inf)[len(axis) :]
-        return cls(hidden.values, reach, 2 * reach * share.reshape(about.shape).max(axis=1), bare)
+        most = share.reshape(about.shape).max(axis=1)
+        return cls(hidden.values, reach, 2 * reach * most, 2 * most, bare)
 
-    def near(self, points: Complex) -> NDArray[np.bool_]:
-        """Whether points are where only the response of the rest has a meaning."""
-        return np.asarray((np.abs(points[..., None] - self.poles) < self.reach).any(axis=-1))
+    def near(self, points: Complex) -> tuple[NDArray[np.bool_], Real]:
+        """Whether points are where only the response of the rest has a meaning, and what part of it may be wrong."""
+        inside = np.abs(points[..., None] - self.poles) < self.reach
+        return np.asarray(inside.any(axis=-1)), np.where(inside, self.share, 0.0).max(axis=-1, initial=0.0)

@@ -85,11 +85,10 @@ class PoleZeroMap:
         if self.parts.part is self.parts.whole:
             return found
         other = self.parts.part.respond(points)
-        better = self.parts.dipoles.near(points)
-        better |= (found.trust > CLOSE) & (other.error < found.error)
+        better, share = self.parts.dipoles.near(points)
         return Response(
             np.where(better, other.value, found.value),
-            np.where(better, other.error, found.error),
+            np.where(better, other.error + share * np.abs(other.value), found.error),
             np.where(better, other.slope, found.slope),
         )
 

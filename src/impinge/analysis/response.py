@@ -44,7 +44,8 @@ class Realization:
     """One input and one output: c (s − A)⁻¹ b + d, with A of shape (n, n), b and c of shape (n,).
 
     Attributes:
-        noise: how far a change of states has moved A, as a norm; zero if the matrices are those that were given.
+        noise: how far a change of states has moved A, as a norm, and b and c by the same part; zero if the matrices are
+            those that were given.
     """
 
     a: Real
@@ -104,7 +105,12 @@ class Realization:
             value = self.d + x @ self.c + (y * rest).sum(axis=1)
             terms = np.abs(s)[:, None] * np.abs(x) + np.abs(x) @ np.abs(self.a).T + np.abs(self.b)
             rounding = (np.abs(y) * terms).sum(axis=1) + np.abs(x) @ np.abs(self.c) + abs(self.d)
-            moved = self.noise * np.abs(x).sum(axis=1) * np.abs(y).sum(axis=1) if self.noise else 0.0
+            moved: Real | float = 0.0
+            if self.noise:  # of A, and of b and c by the same part
+                right, left_size = np.abs(x).sum(axis=1), np.abs(y).sum(axis=1)
+                share = self.noise / self.size
+                ends = np.linalg.norm(self.b) * left_size + np.linalg.norm(self.c) * right
+                moved = self.noise * right * left_size + share * ends
             many = 4 + int((self.a != 0).sum(axis=1).max())
             error = many * EPS * rounding + (np.abs(left) * np.abs(step)).sum(axis=1) + moved
             slope = -(y * x).sum(axis=1)
