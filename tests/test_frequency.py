@@ -11,8 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from impinge.analysis.frequency import bode, margins, nyquist, root_locus
+from impinge.analysis.frequency import bode, nyquist, root_locus
 from impinge.analysis.linear_model import LinearModel
+from impinge.analysis.margins import margins
 from impinge.analysis.poles import poles_and_zeros
 from impinge.analysis.sampled import sampled
 from impinge.errors import InputError

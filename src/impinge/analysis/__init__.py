@@ -1,9 +1,10 @@
 """Equilibria, linear models with contacts closed, margins, sensitivities."""
 
 from impinge.analysis.equilibrium import Equilibrium, equilibrium
-from impinge.analysis.frequency import bode, margins, nyquist, root_locus
+from impinge.analysis.frequency import bode, nyquist, root_locus
 from impinge.analysis.linear_model import LinearModel
 from impinge.analysis.linearize import linearize
+from impinge.analysis.margins import Margins, margins
 from impinge.analysis.orbit import Orbit, periodic_orbit
 from impinge.analysis.point import Point
 from impinge.analysis.poles import PoleZeroMap, poles_and_zeros
@@ -13,6 +14,7 @@ from impinge.analysis.sensitivity import Sensitivity, sensitivity
 __all__ = [
     "Equilibrium",
     "LinearModel",
+    "Margins",
     "Orbit",
     "Point",
     "PoleZeroMap",

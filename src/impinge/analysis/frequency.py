@@ -1,31 +1,33 @@
-"""Root locus, frequency response and margins of loops under negative feedback: 1 + L(s) = 0.
+"""Root locus and frequency response of loops under negative feedback: 1 + L(s) = 0.
 
-All of them see the minimal part of a loop only, in its factored form: modes that cancel neither disturb a curve nor
-count for stability, and no polynomial coefficients are formed. See `poles_and_zeros` for what cancels.
+Responses are those of the state-space model, each with a bound of its error. Modes that cancel do not count for
+stability; see `poles_and_zeros` for what cancels.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import control
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq, minimize_scalar
 
 from impinge.analysis.loop import Loop, branches
+from impinge.analysis.margins import verdict
 from impinge.analysis.poles import mark, plane
-from impinge.errors import InputError, show
+from impinge.analysis.response import Response
+from impinge.errors import ImpingeWarning, InputError, show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+
+SURE = 1e-3  # values known worse than this are warned of
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +88,19 @@ def root_locus(loop: control.LTI, gains: ArrayLike | None = None) -> RootLocus:
 
 @dataclass(frozen=True, eq=False)
 class Bode:
-    """A frequency response: `frequency` in rad/s, `magnitude`, and continuous `phase` in degrees."""
+    """A frequency response.
+
+    Attributes:
+        frequency: in rad/s.
+        magnitude, phase: the absolute value, and the continuous phase in degrees.
+        trust: what part of the complex value at each frequency may be rounding; of the phase, in radians.
+    """
 
     channel: str
     frequency: Real
     magnitude: Real
     phase: Real
+    trust: Real
 
     def plot(self) -> Figure:
         """Draw magnitude and phase over the frequency."""
@@ -118,13 +127,12 @@ def bode(system: control.LTI) -> Bode:
         (-180.0, -180.0)
     """
     minimal = Loop.of("bode", system)
-    frequency = minimal.grid(minimal.features())
-    values = minimal(frequency)
-    phase = np.degrees(np.unwrap(np.angle(values)))
-    exponent, factor = minimal.low_end
-    start = 90 * exponent - (180 if factor < 0 else 0)
+    frequency, found = minimal.curve()
+    _warn(minimal, found)
+    phase = _unwrapped(found)
+    start = -90 * minimal.integrators - (180 if minimal.low_end() < 0 else 0)
     phase += 360 * np.round((start - phase[0]) / 360)
-    return Bode(minimal.channel.channel, frequency, np.abs(values), phase)
+    return Bode(minimal.channel.channel, frequency, np.abs(found.value), phase, found.trust)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +145,9 @@ class Nyquist:
             on their right. It is counted as closed-loop minus open-loop unstable poles, which it equals.
         stable: whether all closed-loop poles are.
         closed_poles: the closed-loop poles.
+        trust: what part of each value of the curve may be rounding.
+        closed_trust: how far each closed-loop pole may be from the exact one.
+        doubts: what double precision does not resolve, in words; usually nothing.
     """
 
     channel: str
@@ -145,6 +156,9 @@ class Nyquist:
     encirclements: int
     stable: bool
     closed_poles: Complex
+    trust: Real
+    closed_trust: Real
+    doubts: tuple[str, ...]
 
     def plot(self) -> Figure:
         """Draw the curve, its mirror image and the point −1."""
@@ -175,95 +189,42 @@ def nyquist(loop: control.LTI) -> Nyquist:
         (-1, True)
     """
     minimal = Loop.of("nyquist", loop)
-    closed = minimal.closed_poles(np.ones(1))[0]
-    frequency = minimal.grid(np.concatenate([minimal.features(), minimal.crossings()]))
-    after, before = minimal.growth(closed), minimal.growth(minimal.channel.remaining_poles)
+    closed = minimal.closed()
+    frequency, found = minimal.curve(closed)
+    _warn(minimal, found)
+    after, before = minimal.sides(closed), minimal.sides(minimal.channel.parts.poles)
+    stable, doubts, unsure = verdict(minimal, closed)
+    if unsure:
+        warnings.warn(f"nyquist of {minimal.channel.channel}: {'; '.join(doubts)}", ImpingeWarning, stacklevel=2)
     return Nyquist(
         channel=minimal.channel.channel,
         frequency=frequency,
-        curve=minimal(frequency),
+        curve=found.value,
         encirclements=int((after > 0).sum()) - int((before > 0).sum()),
-        stable=bool((after < 0).all()),
-        closed_poles=closed,
+        stable=stable,
+        closed_poles=closed.values + (1.0 if minimal.period else 0.0),
+        trust=found.trust,
+        closed_trust=closed.trust,
+        doubts=tuple(doubts),
     )
 
 
-@dataclass(frozen=True)
-class Margins:
-    """How far a closed loop is from instability; the margins of an unstable one are None.
-
-    Attributes:
-        stable: whether the closed loop is.
-        gain: (frequency in rad/s, factor) for each crossing of the negative real axis: with that factor in the loop
-            a closed-loop pole is on the border of stability.
-        gain_up: the smallest factor above 1 that makes the loop unstable; infinite if there is none.
-        gain_down: the largest factor below 1 that does; zero if there is none.
-        phase: the smallest change of phase that does, in degrees; infinite if |L| is never 1.
-        delay: the smallest delay that does, in s.
-        crossovers: the frequencies in rad/s where |L| = 1.
-        modulus: the smallest distance of the Nyquist curve to −1, one over the peak of the sensitivity.
-    """
-
-    stable: bool
-    gain: tuple[tuple[float, float], ...]
-    crossovers: tuple[float, ...]
-    gain_up: float | None = None
-    gain_down: float | None = None
-    phase: float | None = None
-    delay: float | None = None
-    modulus: float | None = None
+def _unwrapped(found: Response) -> Real:
+    """The continuous phase in degrees; at a pole on the border of stability it falls by 180°, at a zero it rises."""
+    angle = np.angle(found.value)
+    steps = (np.diff(angle) + np.pi) % (2 * np.pi) - np.pi
+    with np.errstate(divide="ignore", invalid="ignore"):
+        grows = np.nan_to_num((found.slope / found.value).real)[:-1] > 0
+    steps = np.where(np.abs(steps) > 2.5, np.where(grows, -np.abs(steps), np.abs(steps)), steps)
+    turns = np.round((np.concatenate([[0.0], np.cumsum(steps)]) + angle[0] - angle) / (2 * np.pi))
+    return np.degrees(angle) + 360 * turns
 
 
-def margins(loop: control.LTI) -> Margins:
-    """Return the margins of a loop.
-
-    Example:
-        >>> import control
-        >>> result = margins(control.tf([1], [1, 2, 1, 0]))
-        >>> round(result.gain_up, 9), round(result.phase, 2)
-        (2.0, 21.39)
-    """
-    minimal = Loop.of("margins", loop)
-    closed = minimal.closed_poles(np.ones(1))[0]
-    grid = minimal.grid(np.concatenate([minimal.features(), minimal.crossings()]))
-
-    def value(frequency: float) -> complex:
-        return complex(minimal(frequency))
-
-    def imaginary(frequency: float) -> float:
-        at = value(frequency)
-        return at.imag if abs(at.imag) > 1e-12 * abs(at) else 0.0
-
-    crossings = [(w, value(w)) for w in _roots(imaginary, grid)]
-    # Through a pole on the border the imaginary part changes sign without being zero.
-    crossings = [(w, at) for w, at in crossings if abs(at.imag) < 1e-6 * abs(at)] + minimal.ends
-    gain = tuple(sorted((w, -1 / at.real) for w, at in crossings if at.real < 0))
-    crossovers = tuple(_roots(lambda w: min(abs(value(w)), 1e300) - 1, grid))
-    if not (minimal.growth(closed) < 0).all():
-        return Margins(False, gain, crossovers)
-    angles = [float(np.angle(value(w))) for w in crossovers]
-    lags = [(angle + math.pi) % (2 * math.pi) / w for angle, w in zip(angles, crossovers, strict=True)]
-    if not minimal.period and abs(minimal.channel.minimal.D[0, 0]) >= 1:
-        lags.append(0.0)  # |L| stays above 1 for ever, where the slightest delay turns the phase around
-    distance = np.abs(1 + minimal(grid))
-    low = int(np.clip(distance.argmin(), 1, len(grid) - 2))
-    found = minimize_scalar(lambda w: abs(1 + value(w)), bounds=(grid[low - 1], grid[low + 1]), method="bounded")
-    return Margins(
-        stable=True,
-        gain=gain,
-        crossovers=crossovers,
-        gain_up=min((factor for _, factor in gain if factor > 1), default=math.inf),
-        gain_down=max((factor for _, factor in gain if factor < 1), default=0.0),
-        phase=min((180 - abs(math.degrees(angle)) for angle in angles), default=math.inf),
-        delay=min(lags, default=math.inf),
-        modulus=float(min(found.fun, distance.min(), *(abs(1 + at) for _, at in minimal.ends))),
-    )
-
-
-def _roots(function: Callable[[float], float], grid: Real) -> list[float]:
-    """Return where a function changes its sign on a grid."""
-    points = [(w, sign) for w in grid.tolist() if (sign := np.sign(function(w)))]
-    return [float(brentq(function, w, v)) for (w, one), (v, other) in itertools.pairwise(points) if one != other]
+def _warn(loop: Loop, found: Response) -> None:
+    vague = int((~(found.trust <= SURE)).sum())
+    if vague:
+        text = f"{vague} of {found.value.size} values are known to less than three digits; see trust"
+        warnings.warn(f"{loop.who} of {loop.channel.channel}: {text}", ImpingeWarning, stacklevel=3)
 
 
 def _checked_gains(gains: ArrayLike) -> Real:

@@ -1,11 +1,15 @@
 """The part of a system that a single input can excite and a single output can see.
 
 To compare eigenvalues with zeros does not find it: a pole of a Jordan block of size k is only known to about
-eps^(1/k). The subspaces that belong to well separated groups of poles are known to rounding, however. So the states
-are scaled, A is split into such groups (Bavely and Stewart, SIAM J. Numer. Anal. 16, 1979), and in each group a
-staircase (Van Dooren, IEEE TAC 26, 1981) takes away what is not controllable and then what is not observable. One
-staircase for the whole system is not enough: its steps need not become small where a mode is lost. Of random systems
-with about ten states and planted modes it got 5 to 25 % wrong.
+eps^(1/k). States that no path of nonzero entries joins to the input and to the output are left out as they are. For the
+others, subspaces that belong to well separated groups of poles are known to rounding. So the states are scaled, A is
+split into such groups (Bavely and Stewart, SIAM J. Numer. Anal. 16, 1979), and in each group a staircase (Van Dooren,
+IEEE TAC 26, 1981) takes away what is not controllable and then what is not observable. One staircase for the whole
+system is not enough: its steps need not become small where a mode is lost. Of random systems with about ten states and
+planted modes it got 5 to 25 % wrong.
+
+What is small need not be nothing: at high frequency the response of a long chain is the difference of modes each of
+which is hardly driven or hardly seen. A mode is left out only if the response stays what it is, relative to itself.
 """
 
 from __future__ import annotations
@@ -14,84 +18,120 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, block_diag, eigvals, matrix_balance, schur
+from scipy.linalg import LinAlgError, block_diag, eigvals, schur
+
+from impinge.analysis.dipoles import Dipoles
+from impinge.analysis.inclusion import Roots, poles_of, zeros_of
+from impinge.analysis.response import EPS, Realization
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-TOLERANCE = 1e-9  # a coupling below this part of what the scaled states allow counts as none
-ROUNDING = 1e3 * float(np.finfo(float).eps)  # backward error of an eigenvalue solver, generously
+TOLERANCES = (1e-9, 1e-12)  # a coupling below this part of what the scaled states allow may count as none
+ROUNDING = 1e3 * EPS  # what a change of states may have left where a zero was
+ORIGIN = 1e-8  # a pole that cancels and is nearer to the origin than this part of |A| is a rigid body's
 NEAR = 1e-5  # poles nearer to each other than this part of |A| are never split
 ILL = 1e3  # largest norm of a projector onto a group of poles
-FLOOR = 1e-4  # entries below this part of the largest do not drive the scaling: they may be rounding
-TORN = 1e-4  # poles farther apart than this part of their size are not taken for one multiple pole
 
 
 @dataclass(frozen=True, eq=False)
 class Minimal:
-    """A minimal realization with its poles, zeros and gain, the poles that cancel, and |A| of the scaled system."""
+    """What a channel is made of.
 
-    a: Real
-    b: Real
-    c: Real
-    d: float
-    poles: Complex
-    zeros: Complex
+    Attributes:
+        whole: the system as it was given but for states that are joined to input or output by no entry at all.
+        part: the minimal realization; `whole` itself where nothing else cancels.
+        poles, zeros: those of the minimal realization.
+        gain: the first of d, cb, cAb, … that is not zero.
+        horizon: zeros beyond it are not told from infinite ones.
+        cancelled, hiding: the poles that cancel, and the zeros that hide them: the same values, not as well known.
+        dipoles: the modes that cancel but for rounding.
+    """
+
+    whole: Realization
+    part: Realization
+    poles: Roots
+    zeros: Roots
     gain: float
-    cancelled: Complex
-    size: float
+    horizon: float
+    cancelled: Roots
+    hiding: Roots
+    dipoles: Dipoles
 
 
-def minimal_part(a: Real, b: Real, c: Real, d: float) -> Minimal:
-    """Find the minimal part of c (s − A)⁻¹ b + d with its poles and zeros.
+def minimal_part(system: Realization, discrete: bool = False) -> Minimal:
+    """Find the minimal part of c (s − A)⁻¹ b + d with its poles and zeros; in discrete time s is z − 1.
 
     Example:
         >>> import numpy as np
-        >>> part = minimal_part(np.diag([-1.0, -5.0]), np.array([1.0, 0.0]), np.array([2.0, 1.0]), 0.0)
-        >>> part.poles.real, part.cancelled.real, part.gain
+        >>> hidden = Realization(np.diag([-1.0, -5.0]), np.array([1.0, 0.0]), np.array([2.0, 1.0]), 0.0)
+        >>> found = minimal_part(hidden)
+        >>> found.poles.values.real, found.cancelled.values.real, found.gain
         (array([-1.]), array([-5.]), 2.0)
     """
-    a, b, c = _balanced(a, b, c)
-    size = float(np.linalg.norm(a)) or 1.0
+    whole, lost = _joined(system)
+    whole = whole.scaled()
+    part, cancelled, dipoles = whole, Roots.none(), Dipoles.none()
+    if len(whole.a):
+        groups = _groups(whole.a, whole.size)
+        for tolerance in TOLERANCES:
+            smaller, hidden = _reduced(whole, groups, tolerance)
+            if len(smaller.a) == len(whole.a):
+                break
+            found = Dipoles.of(whole, smaller, hidden, discrete)
+            if found is not None:
+                part, cancelled, dipoles = smaller, hidden, found
+                break
+    degree, gain, unsure, horizon = _leading(whole, len(part.a))
+    if degree and part.d:
+        part = Realization(part.a, part.b, part.c, 0.0, part.noise)
+    zeros = Roots.none()
+    if len(part.a) > degree and gain:
+        zeros = zeros_of(part, _guesses(part, len(part.a) - degree), gain, unsure, horizon)
+    poles = poles_of(part.a, whole.size, part.noise)
+    hiding = Roots(cancelled.values, cancelled.trust + dipoles.length)
+    joined = Roots.joined(*lost, cancelled), Roots.joined(*lost, hiding)
+    return Minimal(whole, part, poles, zeros, gain, horizon, *joined, dipoles)
+
+
+def _joined(system: Realization) -> tuple[Realization, list[Roots]]:
+    """Leave out the states that paths of nonzero entries do not join to the input and to the output."""
+    linked = (system.a != 0).astype(float)
+    driven, seen = system.b != 0, system.c != 0
+    for _ in range(len(system.a)):
+        driven, seen = driven | (linked @ driven > 0), seen | (seen @ linked > 0)
+    kept = driven & seen
+    # The states that are driven but not seen, those that are seen but not driven, and the rest have poles of their own.
+    rest = [np.flatnonzero(mask) for mask in (driven & ~seen, ~driven & seen, ~driven & ~seen)]
+    parts = [Realization(system.a[np.ix_(i, i)], system.b[i], system.c[i], 0.0).scaled() for i in rest]
+    size = system.scaled().size
+    lost = [poles_of(part.a, size) for part in parts]
+    return Realization(system.a[np.ix_(kept, kept)], system.b[kept], system.c[kept], system.d), lost
+
+
+def _reduced(whole: Realization, groups: list[tuple[Real, Real]], tolerance: float) -> tuple[Realization, Roots]:
+    """Leave out of each group what is hardly driven or hardly seen; return the rest and the poles left out."""
+    size = whole.size
     blocks: tuple[list[Real], list[Real], list[Real]] = ([], [], [])
-    kept, lost = [np.zeros(0, dtype=complex)], [np.zeros(0, dtype=complex)]
-    for right, left in _groups(a, size):
-        block, force, view = left @ a @ right, left @ b, c @ right
-        on, off = _staircase(block, force, TOLERANCE * float(np.linalg.norm(left, 2) * np.linalg.norm(b)), size)
-        lost.append(_poles(off.T @ block @ off, size))
+    lost, noise = [], 0.0
+    for right, left in groups:
+        block, force, view = left @ whole.a @ right, left @ whole.b, whole.c @ right
+        stretch = float(np.linalg.norm(left, 2))
+        moved = 10 * EPS * len(whole.a) * stretch * size
+        on, off = _staircase(block, force, tolerance * stretch * float(np.linalg.norm(whole.b)), tolerance * size)
+        lost.append(poles_of(off.T @ block @ off, size, moved))
         block, force, view = on.T @ block @ on, on.T @ force, view @ on
-        on, off = _staircase(block.T, view, TOLERANCE * float(np.linalg.norm(c)), size)
-        lost.append(_poles(off.T @ block @ off, size))
-        for parts, part in zip(blocks, (on.T @ block @ on, on.T @ force, view @ on), strict=True):
-            parts.append(part)
-        kept.append(_poles(blocks[0][-1], size))
-    poles = np.concatenate(kept)
-    degree, gain = _leading(a, b, c, d, size, len(poles))
-    d = d if degree == 0 else 0.0
-    if poles.size:
-        a, b, c = _balanced(block_diag(*blocks[0]), np.concatenate(blocks[1]), np.concatenate(blocks[2]))
-    else:
-        a, b, c = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
-    zeros = _zeros(a, b, c, d, len(poles) - degree)
-    if poles.all():
-        zeros[: _zeros_at_origin(a, b, c, d, len(zeros))] = 0
-    return Minimal(a, b, c, d, poles, zeros, gain, np.concatenate(lost), size)
+        on, off = _staircase(block.T, view, tolerance * float(np.linalg.norm(whole.c)), tolerance * size)
+        lost.append(poles_of(off.T @ block @ off, size, moved))
+        for parts, values in zip(blocks, (on.T @ block @ on, on.T @ force, view @ on), strict=True):
+            parts.append(values)
+        noise = max(noise, moved)
+    a = block_diag(*blocks[0]) if sum(map(len, blocks[1])) else np.zeros((0, 0))
+    part = Realization(a, np.concatenate(blocks[1]), np.concatenate(blocks[2]), whole.d, noise)
+    return part.scaled(), Roots.joined(*lost).at_origin(ORIGIN * size)
 
 
-def _balanced(a: Real, b: Real, c: Real) -> tuple[Real, Real, Real]:
-    """Scale the states by powers of two until no unit sticks out."""
-    n = len(a)
-    system = np.block([[a, b[:, None]], [c[None, :], np.zeros((1, 1))]])
-    for _ in range(50):
-        weight = np.abs(system - np.diag(np.diag(system)))
-        _, (scale, _) = matrix_balance(weight + FLOOR * weight.max(), permute=False, separate=True)
-        if np.all(scale == 1):
-            break
-        system = system / scale[:, None] * scale
-    return system[:n, :n], system[:n, n], system[n, :n]
-
-
-def _staircase(a: Real, b: Real, least: float, size: float) -> tuple[Real, Real]:
+def _staircase(a: Real, b: Real, least: float, next_least: float) -> tuple[Real, Real]:
     """Orthonormal bases of what b reaches through a, and of the rest."""
     reached = np.zeros((len(b), 0))
     step = b
@@ -102,14 +142,13 @@ def _staircase(a: Real, b: Real, least: float, size: float) -> tuple[Real, Real]
         if length <= least:
             break
         reached = np.column_stack([reached, step / length])
-        step, least = a @ reached[:, -1], TOLERANCE * size
+        step, least = a @ reached[:, -1], next_least
     return reached, np.linalg.qr(reached, mode="complete")[0][:, reached.shape[1] :]
 
 
 def _groups(a: Real, size: float) -> list[tuple[Real, Real]]:
     """Right and left bases of the invariant subspaces of groups of poles that are well separated."""
-    values = eigvals(a) if a.size else np.zeros(0, dtype=complex)
-    groups = [g.real + 1j * np.abs(g.imag) for g in _chains(values, NEAR * size)]
+    groups = [g.real + 1j * np.abs(g.imag) for g in _chains(eigvals(a), NEAR * size)]
     bases = [_bases(a, g, groups[:i] + groups[i + 1 :]) for i, g in enumerate(groups)]
     while None in bases:
         ill = groups.pop(bases.index(None))
@@ -156,58 +195,40 @@ def _bases(a: Real, mine: Complex, groups: list[Complex]) -> tuple[Real, Real] |
     return right, np.linalg.solve(overlap, left.T)
 
 
-def _poles(block: Real, size: float) -> Complex:
-    """Eigenvalues of a block; those that rounding tore off one multiple pole are replaced by their mean."""
-    if not block.size:
-        return np.zeros(0, dtype=complex)
-    values = eigvals(block)
-    middle = values.mean().real
-    reach = float(np.linalg.norm(block - middle * np.eye(len(block)), 2))
-    apart = TORN * max(abs(middle), reach)
-    poles: list[Complex] = []
-    for chain in _chains(values, apart):
-        real = np.abs(chain.imag).max() <= apart
-        for part in [chain] if real else [chain[chain.imag > 0], chain[chain.imag < 0]]:
-            mean = complex(part.mean().real) if real else part.mean()
-            torn = np.abs(part - mean).max() ** len(part) <= ROUNDING * size * reach ** (len(part) - 1)
-            poles.append(np.full(len(part), 0 if abs(mean) <= TOLERANCE * size else mean) if torn else part)
-    return np.concatenate(poles).astype(complex)
-
-
-def _leading(a: Real, b: Real, c: Real, d: float, size: float, order: int) -> tuple[int, float]:
-    """Relative degree and gain: the first of d, cb, cAb, … that is not zero."""
+def _leading(system: Realization, order: int) -> tuple[int, float, float, float]:
+    """Relative degree, gain, the part of it that may be rounding, and how near the zeros taken for infinite may be."""
     if order == 0:
-        return 0, d
-    values = [d]
-    shares = [abs(d) * size / max(float(np.linalg.norm(c) * np.linalg.norm(b)), np.finfo(float).tiny)]
+        return 0, system.d, 0.0, np.inf
+    values, most = [system.d], [abs(system.d)]
+    force, weight = system.b, np.abs(system.b)
     for _ in range(order):
-        values.append(float(c @ b))
-        shares.append(abs(values[-1]) / max(float(np.linalg.norm(c) * np.linalg.norm(b)), np.finfo(float).tiny))
-        b = a @ b
-    degree = next((i for i, share in enumerate(shares) if share > TOLERANCE), int(np.argmax(shares)))
-    return degree, values[degree]
+        values.append(float(system.c @ force))
+        most.append(float(np.abs(system.c) @ weight))
+        force, weight = system.a @ force, np.abs(system.a) @ weight
+    many = len(system.a)
+    known = [abs(v) > ROUNDING * (k + 1) * m for k, (v, m) in enumerate(zip(values, most, strict=True))]
+    degree = known.index(True) if any(known) else 0
+    gain = values[degree]
+    if not gain:
+        return degree, 0.0, 0.0, np.inf
+    far = [
+        (abs(gain) / (many * ROUNDING * (k + 1) * most[k])) ** (1 / (degree - k)) for k in range(degree) if most[k] > 0
+    ]
+    return degree, gain, (degree + many) * EPS * most[degree] / abs(gain), min(far, default=np.inf)
 
 
-def _zeros(a: Real, b: Real, c: Real, d: float, count: int) -> Complex:
-    """The finite eigenvalues of the Rosenbrock pencil, smallest first; the infinite ones are counted, not guessed."""
-    if count == 0:
-        return np.zeros(0, dtype=complex)
-    size = float(np.linalg.norm(a)) or 1.0
-    b, d = b * (size / np.linalg.norm(b)), d * (size / float(np.linalg.norm(b)))
-    c, d = c * (size / np.linalg.norm(c)), d * (size / float(np.linalg.norm(c)))
-    pencil = np.block([[a, b[:, None]], [c[None, :], np.array([[d]])]])
-    top, bottom = eigvals(pencil, np.diag([1.0] * len(a) + [0.0]), homogeneous_eigvals=True)
+def _guesses(system: Realization, count: int) -> Complex:
+    """The smallest finite eigenvalues of the Rosenbrock pencil; the infinite ones are counted, not guessed."""
+    size = system.size
+    force, view = (size / (float(np.linalg.norm(v)) or 1.0) for v in (system.b, system.c))
+    n = len(system.a)
+    pencil = np.block(
+        [[system.a, force * system.b[:, None]], [view * system.c[None, :], np.full((1, 1), system.d * force * view)]]
+    )
+    top, bottom = eigvals(pencil, np.diag([1.0] * n + [0.0]), homogeneous_eigvals=True)
     finite = np.argsort(np.arctan2(np.abs(top), np.abs(bottom)), kind="stable")[:count]
-    return np.asarray(top[finite] / bottom[finite], dtype=complex)
-
-
-def _zeros_at_origin(a: Real, b: Real, c: Real, d: float, most: int) -> int:
-    """How many derivatives of the transfer function vanish at s = 0, itself included."""
-    count, state = 0, b
-    while count < most:
-        state = np.asarray(np.linalg.solve(a, state), dtype=float)
-        value = (d if count == 0 else 0.0) - float(c @ state)
-        if abs(value) > TOLERANCE * (abs(d) + float(np.linalg.norm(c) * np.linalg.norm(state))):
-            break
-        count += 1
-    return count
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.asarray(top[finite] / bottom[finite], dtype=complex)
+    wild = ~np.isfinite(values)
+    values[wild] = size * np.exp(1j * (1 + np.arange(wild.sum())))
+    return values

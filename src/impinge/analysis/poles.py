@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,15 +11,21 @@ import control
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from impinge.analysis.minimal import TOLERANCE, minimal_part
+from impinge.analysis.inclusion import Roots
+from impinge.analysis.minimal import Minimal, minimal_part
+from impinge.analysis.response import EPS, Realization, Response
 from impinge.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 SAME = 1e-3  # a cancelled pole this near to a constraint pole, relative to it, is that constraint pole
+CLOSE = 1e-9  # or this near, relative to |A|
+DECADES = 280  # products of rates farther than this from 1 are out of range
+SURE = 1e-6  # poles and zeros known better than this are printed without saying how well
 
 
 @dataclass(frozen=True)
@@ -34,42 +41,74 @@ class Cancellation:
 class PoleZeroMap:
     """Poles and zeros of one channel; call it with s (or z) for the value of the transfer function.
 
+    Values are computed from the state-space model, not from poles and zeros, which are often known far worse.
+
     Attributes:
         channel: ``"input → output"``.
         poles, zeros: all of the channel with multiplicity, the cancelled ones included.
+        pole_trust, zero_trust: how far each may be from an exact one, in the same units. Poles (or zeros) that are
+            equal may be several that cannot be told apart in double precision; all of them are this near.
         cancellations: the poles that cancel, each with its zero and its kind: ``"constraint"`` for a pole of
             constraint stabilization, ``"rigid-body"`` for one at the origin (z = 1), ``"structural"`` for others.
         remaining_poles, remaining_zeros: those of the minimal realization.
+        remaining_pole_trust, remaining_zero_trust: how far each of these may be from an exact one.
         gain: the transfer function is gain ∏(s − zero)/∏(s − pole) over the remaining ones.
+        horizon: zeros farther away than this from s = 0 (z = 1) are not told from infinite ones and not listed.
         minimal: the minimal realization.
+        parts: what the channel is made of; in discrete time in δ = z − 1.
     """
 
     channel: str
     poles: Complex
     zeros: Complex
+    pole_trust: Real
+    zero_trust: Real
     cancellations: tuple[Cancellation, ...]
     remaining_poles: Complex
     remaining_zeros: Complex
+    remaining_pole_trust: Real
+    remaining_zero_trust: Real
     gain: float
+    horizon: float
     minimal: control.StateSpace = field(repr=False)
+    parts: Minimal = field(repr=False)
 
     def __call__(self, s: ArrayLike) -> Complex:
-        """Return the value of the channel's transfer function."""
-        points = np.asarray(s, dtype=complex)[..., None]
-        top, bottom = points - self.remaining_zeros, points - self.remaining_poles
-        # Dividing factor by factor keeps high orders from overflowing.
-        at_pole = (bottom == 0).any(axis=-1)
-        bottom = np.where(bottom == 0, 1, bottom)
-        paired = (top / bottom[..., : top.shape[-1]]).prod(axis=-1)
-        return np.where(at_pole, np.inf, self.gain * paired / bottom[..., top.shape[-1] :].prod(axis=-1))
+        """Return the value of the channel's transfer function, infinite at a pole."""
+        points = np.asarray(s, dtype=complex)
+        return self.respond(points - 1 if self.minimal.isdtime(strict=True) else points).value
+
+    def respond(self, s: ArrayLike) -> Response:
+        """Return values with bounds of their errors and derivatives, in discrete time at δ = z − 1."""
+        points = np.asarray(s, dtype=complex)
+        found = self.parts.whole.respond(points)
+        if self.parts.part is self.parts.whole:
+            return found
+        other = self.parts.part.respond(points)
+        better, share = self.parts.dipoles.near(points)
+        return Response(
+            np.where(better, other.value, found.value),
+            np.where(better, other.error + share * np.abs(other.value), found.error),
+            np.where(better, other.slope, found.slope),
+        )
 
     def __str__(self) -> str:
-        rows = [("pole", p, "") for p in self.remaining_poles] + [("zero", z, "") for z in self.remaining_zeros]
-        rows += [("pole = zero", c.pole, c.kind) for c in self.cancellations]
+        size = float(np.abs(np.concatenate([self.poles, self.zeros])).max(initial=0.0))
+        remaining = (
+            ("pole", self.remaining_poles, self.remaining_pole_trust),
+            ("zero", self.remaining_zeros, self.remaining_zero_trust),
+        )
+        rows = [
+            (what, _text(v), "" if trust <= SURE * (abs(v) or size) else f"known to {trust:.1g}")
+            for what, values, trusts in remaining
+            for v, trust in zip(values, trusts, strict=True)
+            if v.imag >= 0
+        ]
+        rows += [("pole = zero", _text(c.pole), c.kind) for c in self.cancellations if c.pole.imag >= 0]
         lines = [f"{self.channel}, gain {self.gain:.6g}"]
-        for what, value, kind in dict.fromkeys((w, _text(v), k) for w, v, k in rows if v.imag >= 0):
-            count = sum((w, _text(v), k) == (what, value, kind) for w, v, k in rows if v.imag >= 0)
-            lines.append(f"  {what:<12}{value:<24}{f'×{count}' if count > 1 else '':<5}{kind}".rstrip())
+        for row in dict.fromkeys(rows):
+            count = rows.count(row)
+            lines.append(f"  {row[0]:<12}{row[1]:<24}{f'×{count}' if count > 1 else '':<5}{row[2]}".rstrip())
         return "\n".join(lines)
 
     def plot(self) -> Figure:
@@ -96,9 +135,9 @@ def poles_and_zeros(
 ) -> PoleZeroMap:
     """Find the poles and zeros of one channel and which of them cancel.
 
-    Poles that rounding has torn off a multiple one are reported as their mean, which is known far better; this is
-    done where a perturbation of A as small as rounding would make them equal. Poles below 1e-9 |A| are zero, zeros
-    beyond 1e9 |A| infinite.
+    Each has a trust: how far it may be from an exact one, given how sensitive it is to rounding. Poles, or zeros, that
+    rounding could have torn off a multiple one are reported as their mean, which is known far better, and poles that
+    cannot be told from zero are zero. A mode cancels only if the response is the same without it.
 
     Args:
         system: a model in continuous or discrete time, e.g. a `LinearModel`.
@@ -120,41 +159,51 @@ def poles_and_zeros(
         )
     row = _number("output", output, list(system.output_labels))
     column = _number("input", input, list(system.input_labels))
-    period = 1.0 if system.dt in (0, None, True) else float(system.dt)
     discrete = bool(system.isdtime(strict=True))
     a, b, c, d = system.A, system.B[:, column], system.C[row], float(system.D[row, column])
     constraints = np.array(getattr(system, "constraint_poles", ()), dtype=complex)
     if not all(np.isfinite(matrix).all() for matrix in (a, b, c, d)):
         raise InputError("poles_and_zeros", "matrices of finite numbers", "nan or inf", "Look at system.A, B, C, D.")
-    if discrete:  # in δ = (z − 1)/T fast sampling does not press all poles together
-        a, c = (a - np.eye(len(a))) / period, c / period
-        constraints = (constraints - 1) / period
-    part = minimal_part(a, b, c, d)
-    kinds = _kinds(part.cancelled, constraints, TOLERANCE * part.size)
-    a, c, gain, poles, zeros, hidden = part.a, part.c, part.gain, part.poles, part.zeros, part.cancelled
-    if discrete:
-        a, c = np.eye(len(a)) + period * a, period * c
-        gain *= period ** (len(poles) - len(zeros))
-        poles, zeros, hidden = (1 + period * values for values in (poles, zeros, hidden))
+    if discrete:  # in δ = z − 1 fast sampling does not press all poles together
+        a, constraints = a - np.eye(len(a)), constraints - 1
+    if len(a) * abs(math.log10(Realization(a, b, c, d).scaled().size)) > DECADES:
+        got = f"rates of about {np.abs(a).max():.0e} in {len(a)} states"
+        raise InputError("poles_and_zeros", "rates whose products are numbers", got, "Choose another unit of time.")
+    try:
+        found = minimal_part(Realization(a, b, c, d), discrete)
+    except np.linalg.LinAlgError as error:
+        remedy = "Choose units in which the entries of system.A, B and C differ less."
+        raise InputError("poles_and_zeros", "a system that can be analyzed", str(error), remedy) from error
+    hidden = found.cancelled
+    kinds = _kinds(hidden, constraints, CLOSE * found.whole.size)
+    every_pole, every_zero = Roots.joined(found.poles, hidden), Roots.joined(found.zeros, found.hiding)
     names = system.input_labels[column], system.output_labels[row]
+    origin = 1.0 if discrete else 0.0
+    part = found.part
     return PoleZeroMap(
         channel=" → ".join(names),
-        poles=np.sort_complex(np.concatenate([poles, hidden])),
-        zeros=np.sort_complex(np.concatenate([zeros, hidden])),
-        cancellations=_cancellations(hidden, kinds),
-        remaining_poles=np.sort_complex(poles),
-        remaining_zeros=np.sort_complex(zeros),
-        gain=gain,
+        poles=every_pole.values + origin,
+        zeros=every_zero.values + origin,
+        pole_trust=every_pole.trust + origin * EPS,
+        zero_trust=every_zero.trust + origin * EPS,
+        cancellations=_cancellations(hidden.values + origin, kinds),
+        remaining_poles=found.poles.values + origin,
+        remaining_zeros=found.zeros.values + origin,
+        remaining_pole_trust=found.poles.trust + origin * EPS,
+        remaining_zero_trust=found.zeros.trust + origin * EPS,
+        gain=found.gain,
+        horizon=found.horizon,
         minimal=control.StateSpace(
-            a,
+            part.a + origin * np.eye(len(part.a)),
             part.b[:, None],
-            c[None, :],
+            part.c[None, :],
             part.d,
             system.dt,
             inputs=names[:1],
             outputs=names[1:],
             remove_useless_states=False,
         ),
+        parts=found,
     )
 
 
@@ -202,12 +251,14 @@ def _cancellations(hidden: Complex, kinds: Sequence[str]) -> tuple[Cancellation,
     return tuple(sorted(found, key=lambda one: (round(one.pole.real / size, 9), one.kind, one.pole.imag)))
 
 
-def _kinds(cancelled: Complex, constraints: Complex, zero: float) -> list[str]:
+def _kinds(cancelled: Roots, constraints: Complex, zero: float) -> list[str]:
     """Name each cancelled pole; every constraint pole explains one of them."""
-    kinds = ["rigid-body" if pole == 0 else "structural" for pole in cancelled]
+    kinds = ["rigid-body" if pole == 0 else "structural" for pole in cancelled.values]
     for expected in constraints:
         open_ = [i for i, kind in enumerate(kinds) if kind != "constraint"]
-        nearest = min(open_, key=lambda i: abs(cancelled[i] - expected), default=None)
-        if nearest is not None and abs(cancelled[nearest] - expected) <= zero + SAME * abs(expected):
+        nearest = min(open_, key=lambda i: abs(cancelled.values[i] - expected), default=None)
+        if nearest is None:
+            break
+        if abs(cancelled.values[nearest] - expected) <= zero + cancelled.trust[nearest] + SAME * abs(expected):
             kinds[nearest] = "constraint"
     return kinds
