@@ -29,10 +29,9 @@ def inside(plant: Plant, w: Workspace, h: float, theta: float, y: Vector) -> int
     return 0
 
 
-@pytest.mark.parametrize("A", [0.0, 0.05], ids=["at rest", "moving"])
-def test_a_stiff_step_on_a_table_is_of_order_five_and_its_path_of_order_four(A):
+def test_a_stiff_step_is_of_order_five_and_its_path_of_order_four():
     model, law, start, t = shaker(), HuntCrossley(stiffness=2e3, damping=0.4), (-0.03, 0.1), 0.2
-    w = 8.0
+    A, w = 0.0, 8.0
 
     def exact(t, y):
         gap, rate = y[0] - A * np.sin(w * t), y[1] - A * w * np.cos(w * t)
@@ -80,7 +79,7 @@ def test_a_light_body_on_a_stiff_table_that_moves_follows_it_as_another_solver_s
     assert np.abs(result["z"] - truth.y[0]).max() <= 1e-8
     explicit = simulate(shaker(), KelvinVoigt(stiffness=k, damping=c), method=Adaptive(implicit=False), **settings)
     assert np.abs(result["z"][-1] - explicit["z"][-1]) <= 1e-8
-    assert result.certificate.evaluations <= max(explicit.certificate.evaluations, 3000)
+    assert result.certificate.evaluations <= 1.02 * explicit.certificate.evaluations
 
 
 def chip(rng):

@@ -1,8 +1,9 @@
 """A linearly implicit step, for motion that is stiff: contacts whose springs and dampers are fast against it.
 
-With J = ∂f/∂y at the start of the step, by finite differences, the stages U₁ … U₈ solve
+It is for motion on what stands still: f does not depend on time. With J = ∂f/∂y at the start of the step, by finite
+differences, the stages U₁ … U₈ solve
 
-    (I/(γh) − J) Uᵢ = f(t + cᵢh, y + Σ aᵢⱼUⱼ) + Σ cᵢⱼUⱼ/h + dᵢ h ∂f/∂t        j < i
+    (I/(γh) − J) Uᵢ = f(y + Σ aᵢⱼUⱼ) + Σ cᵢⱼUⱼ/h        j < i
 
 and the new state is y + Σ a₈ⱼUⱼ + U₈, of order five, with U₈ as the estimate of its error. What is infinitely fast is
 damped at once (G. Steinebach, Construction of Rosenbrock–Wanner method Rodas5P and numerical benchmarks within the
@@ -19,7 +20,7 @@ import numpy as np
 
 from impinge.compile import entry, jit
 from impinge.simulation.dynamics import evaluate, evaluate_and_press
-from impinge.simulation.implicit_system import END, LATER, NEAR, START, factorize, substitute
+from impinge.simulation.implicit_system import END, NEAR, START, factorize, substitute
 from impinge.simulation.plant import KNOWN, Plant, Workspace, acting_place, assign, assign_rows
 from impinge.simulation.step import over_tolerance, watched
 
@@ -44,13 +45,18 @@ def _find_slopes(plant: Any, w: Any, t: float) -> None:
 
 
 @jit
-def _find_drift(plant: Any, w: Any, t: float, h: float) -> None:
-    """Write h ∂f/∂t at the start of the step, to second order in h; rounding is not magnified."""
-    s = w.implicit
-    evaluate(plant, w, t + 0.5 * h, w.y, s.f[LATER])
-    evaluate(plant, w, t + h, w.y, s.f[NEAR])
-    for i in range(w.y.size):
-        s.f[LATER, i] = 4.0 * (s.f[LATER, i] - s.f[START, i]) - (s.f[NEAR, i] - s.f[START, i])
+def _stands(plant: Any, w: Any, t: float, h: float) -> bool:
+    """Evaluate the start of the step, and tell whether nothing but the state changes f within it.
+
+    Surfaces that move would open contacts at a state that does not follow them, and tell nothing of its slopes.
+    """
+    now, later = w.implicit.f[START], w.implicit.f[NEAR]
+    evaluate(plant, w, t + h, w.y, later)
+    evaluate(plant, w, t, w.y, now)
+    same = True
+    for i in range(now.size):
+        same &= now[i] == later[i]
+    return same
 
 
 @jit
@@ -91,20 +97,20 @@ def _write_path(plant: Any, w: Any, h: float) -> None:
 def implicit_step(plant: Plant, w: Workspace, t: float, h: float) -> int:
     """Compute a step as `try_step` does, and write its error relative to the tolerance to the workspace.
 
-    The derivative at the start must be in ``w.K[0]``, or, if ``w.counts[KNOWN]`` is set, in the workspace already, with
-    the slopes there. That at the end is left in the workspace.
+    It is infinite where f depends on time. The derivative at the start and its slopes are found, or, if
+    ``w.counts[KNOWN]`` is set, in the workspace already; the derivative at the end is left there.
     """
     s, method, n = w.implicit, plant.rosenbrock, w.implicit.x.size
     U, f = s.U, s.f
+    s.error[0] = np.inf
     if w.counts[KNOWN] == 0:
-        assign(f[START], w.K[0])
+        if not _stands(plant, w, t, h):
+            return 0
         _find_slopes(plant, w, t)
         w.counts[KNOWN] = 1
-    _find_drift(plant, w, t, h)
     for i in range(n):
         for j in range(n):
             s.A[i, j] = (1.0 if i == j else 0.0) - method.gamma * h * s.slopes[acting_place(plant, i), j]
-    s.error[0] = np.inf
     if not factorize(s.A, s.pivots):
         return 0
     for stage in range(U.shape[0]):
@@ -115,9 +121,8 @@ def implicit_step(plant: Plant, w: Workspace, t: float, h: float) -> int:
         if stage == 0:
             assign(U[0], f[START])
         else:
-            evaluate(plant, w, t + method.c[stage] * h, w.trial, U[stage])
+            evaluate(plant, w, t, w.trial, U[stage])
         for i in range(w.y.size):
-            U[stage, i] += method.d[stage] * f[LATER, i]
             for j in range(stage):
                 U[stage, i] += method.C[stage, j] / h * U[j, i]
         _solve(plant, w, h, U[stage])

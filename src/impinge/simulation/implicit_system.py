@@ -9,8 +9,8 @@ import numpy as np
 from impinge.compile import Integers, Matrix, Vector, jit
 from impinge.simulation.rosenbrock import RODAS5P
 
-# Derivatives: at the start of the step, how they change with time, at its end, and of a neighbor.
-START, LATER, END, NEAR = 0, 1, 2, 3
+# Derivatives: at the start of the step, at its end, and of a neighbor of its start.
+START, END, NEAR = 0, 1, 2
 
 
 class ImplicitWorkspace(NamedTuple):
@@ -22,7 +22,7 @@ class ImplicitWorkspace(NamedTuple):
     x: Vector  # a right-hand side, then the solution, n
     path: Vector  # coefficients of one component's path within the step
     U: Matrix  # stages, 8 × ny
-    f: Matrix  # derivatives START, LATER, END, NEAR, 4 × ny
+    f: Matrix  # derivatives START, END, NEAR, 3 × ny
     error: Vector  # of the step, relative to the tolerance, 1
 
 
@@ -34,8 +34,8 @@ def implicit_workspace(ny: int, n: int) -> ImplicitWorkspace:
         pivots=np.zeros(n, dtype=np.int64),
         x=np.zeros(n),
         path=np.zeros(3),
-        U=np.zeros((RODAS5P.c.size, ny)),
-        f=np.zeros((4, ny)),
+        U=np.zeros((RODAS5P.a.shape[0], ny)),
+        f=np.zeros((3, ny)),
         error=np.zeros(1),
     )
 

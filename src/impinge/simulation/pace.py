@@ -16,7 +16,23 @@ import numpy as np
 from impinge.compile import ask, jit
 from impinge.simulation.dynamics import in_flight
 from impinge.simulation.implicit_system import START
-from impinge.simulation.plant import ERROR, KNOWN, LATELY, LEAST_ERROR, PATIENCE, STABLE, STEP, STIFF, acting, assign
+from impinge.simulation.plant import (
+    CALLS,
+    ERROR,
+    EVALUATIONS,
+    KNOWN,
+    LATELY,
+    LEAST_ERROR,
+    PATIENCE,
+    PER_CALL,
+    SET_OUT,
+    STABLE,
+    STEP,
+    STIFF,
+    TIME,
+    acting,
+    assign,
+)
 from impinge.simulation.step import stability_ratio, try_step
 
 # Dormand–Prince damps a decaying motion while h times its rate is below 3.3; keep clear of that.
@@ -24,9 +40,8 @@ _STABLE = 2.5
 # After so many explicit steps an implicit one is tried; where that does not pay, after twice as many the next time, but
 # not after more than the limit.
 _PATIENCE, _LIMIT = 100, 800
-# Explicit steps evaluate the equations so many times.
-_STAGES = 6.0
-_GROWTH = 5.0
+# An implicit step is at most so many times as long as the last; so many are tried before what they cost is compared.
+_GROWTH, _TRIALS = 5.0, 4.0
 
 
 @jit
@@ -47,22 +62,35 @@ def step_by(plant: Any, w: Any, t: float, h: float) -> float:
 @jit
 def be_explicit(w: Any) -> None:
     """Let steps be explicit from now on: the equations have changed."""
-    w.counts[STIFF], w.counts[LATELY], w.counts[PATIENCE] = 0, 0, _PATIENCE
+    w.counts[PATIENCE] = _PATIENCE
+    _set_out(w, 0)
+
+
+@jit
+def _set_out(w: Any, implicit: int) -> None:
+    """Go on by a method, and note what has been spent until now."""
+    w.counts[STIFF], w.counts[LATELY], w.counts[KNOWN] = implicit, 0, 0
+    w.counts[CALLS], w.time[SET_OUT] = w.counts[EVALUATIONS], w.time[TIME]
 
 
 @jit
 def _price(plant: Any) -> float:
-    """Return how many explicit steps cost as much as an implicit one."""
-    return (acting(plant) + plant.rosenbrock.c.size + 2.0) / _STAGES
+    """Return how often an implicit step evaluates the equations."""
+    return acting(plant) + plant.rosenbrock.a.shape[0] + 2.0
 
 
 @jit
 def _be_explicit_if_cheaper(plant: Any, w: Any) -> None:
-    """Return to explicit steps, for twice as long as the last time, if the next implicit one is not worth its price."""
-    if w.time[STEP] <= _price(plant) * w.time[STABLE]:
-        w.counts[STIFF], w.counts[LATELY] = 0, 0
+    """Return to explicit steps, for twice as long as the last time, if implicit ones are not worth their price.
+
+    The next one is not if it is too short for it, nor are all together if they came less far than explicit ones would.
+    """
+    spent = w.counts[EVALUATIONS] - w.counts[CALLS]
+    behind = spent > _TRIALS * _price(plant) and w.time[TIME] - w.time[SET_OUT] < spent * w.time[PER_CALL]
+    if behind or w.time[STEP] <= _price(plant) * w.time[PER_CALL]:
         w.counts[PATIENCE] = min(2 * w.counts[PATIENCE], _LIMIT)
         w.time[STEP] = w.time[STABLE]
+        _set_out(w, 0)
 
 
 @jit
@@ -115,6 +143,8 @@ def lengthen(plant: Any, w: Any, h: float, error: float) -> None:
 def _consider(plant: Any, w: Any) -> None:
     """Let the next step be implicit, and so long that it pays, if there have been many explicit ones."""
     w.counts[LATELY] += 1
-    if w.counts[LATELY] > w.counts[PATIENCE]:
-        w.counts[STIFF], w.counts[KNOWN], w.time[STABLE] = 1, 0, w.time[STEP]
-        w.time[STEP] = min(_GROWTH * _price(plant) * w.time[STABLE], plant.max_step)
+    spent = w.counts[EVALUATIONS] - w.counts[CALLS]
+    if w.counts[LATELY] > w.counts[PATIENCE] and spent > 0:
+        w.time[STABLE], w.time[PER_CALL] = w.time[STEP], (w.time[TIME] - w.time[SET_OUT]) / spent
+        w.time[STEP] = min(_GROWTH * _price(plant) * w.time[PER_CALL], plant.max_step)
+        _set_out(w, 1)

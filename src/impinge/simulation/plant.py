@@ -154,12 +154,12 @@ class Workspace(NamedTuple):
 
 # Indices into Workspace.time.
 TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED, BEGAN, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-STABLE = 11  # the length up to which explicit steps are stable, where that is what limits them
+STABLE, PER_CALL, SET_OUT = 11, 12, 13  # length and way per evaluation of explicit steps; when the method changed
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 3, 4, 5, 6, 7
-CROWD, LEAPS, AGAIN, SLOW, HASTE, STIFF, KNOWN, PATIENCE, LATELY = 8, 9, 10, 11, 12, 13, 14, 15, 16
+CROWD, LEAPS, AGAIN, SLOW, HASTE, STIFF, KNOWN, PATIENCE, LATELY, CALLS = 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 
 
 class Log(NamedTuple):
@@ -271,8 +271,10 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, 0.0]),
-        counts=np.zeros(17, dtype=np.int64),
+        time=np.array(
+            [0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0]
+        ),
+        counts=np.zeros(18, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),

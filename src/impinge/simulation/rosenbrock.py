@@ -2,7 +2,8 @@
 
 G. Steinebach, Construction of Rosenbrock–Wanner method Rodas5P and numerical benchmarks within the Julia Differential
 Equations package, BIT Numer. Math. 63 (2023) 27. Order five, stiffly accurate and L-stable, eight stages, dense output
-of order four. Its coefficients are those for stages multiplied out: no product with the Jacobian is needed.
+of order four. Its coefficients are those for stages multiplied out: no product with the Jacobian is needed. Those for
+what depends on time are left out.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from impinge.compile import Matrix, Vector, pack_once
+from impinge.compile import Matrix, pack_once
 
 
 class Rosenbrock(NamedTuple):
@@ -20,8 +21,6 @@ class Rosenbrock(NamedTuple):
     Attributes:
         a: s × s, strictly lower triangular: the arguments of f.
         C: s × s, strictly lower triangular: what a right-hand side has of earlier stages.
-        c: s, stage times.
-        d: s, what it has of the derivative by time.
         dense: 3 × s: with bᵢ the products of its rows with the stages, the path within the step is
             y + θ(y⁺ − y) + θ(1 − θ)(b₀ + θ(b₁ + θ b₂)).
         gamma: γ.
@@ -29,8 +28,6 @@ class Rosenbrock(NamedTuple):
 
     a: Matrix
     C: Matrix
-    c: Vector
-    d: Vector
     dense: Matrix
     gamma: float
 
@@ -73,8 +70,6 @@ def _rodas5p() -> Rosenbrock:
         -54.66780262877968,
         -9.48861652309627,
     ]
-    c = np.array([0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0])
-    d = np.array([gamma, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734, 2.325825639765069, 0, 0, 0])
     dense = np.array(
         [
             [
@@ -109,7 +104,7 @@ def _rodas5p() -> Rosenbrock:
             ],
         ]
     )
-    return Rosenbrock(a, C, c, d, dense, gamma)
+    return Rosenbrock(a, C, dense, gamma)
 
 
 RODAS5P = pack_once(_rodas5p())
