@@ -29,8 +29,8 @@ class Adaptive:
             the run; a run that needs more ends and names the contacts.
         implicit: whether steps are linearly implicit, of order five, where springs and dampers of contacts are fast
             against the motion and would keep explicit steps short: light bodies at rest on stiff contacts. One is tried
-            after 100 to 800 explicit ones, unless something depends on time (a table that moves), and kept to as long as
-            that costs less.
+            after 100 to 800 explicit ones, unless something depends on time (a table that moves), and kept to as long
+            as that costs less.
     """
 
     rtol: float = 1e-8
