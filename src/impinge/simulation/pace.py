@@ -40,8 +40,9 @@ _STABLE = 2.5
 # After so many explicit steps an implicit one is tried; where that does not pay, after twice as many the next time, but
 # not after more than the limit.
 _PATIENCE, _LIMIT = 100, 800
-# An implicit step is at most so many times as long as the last; so many are tried before what they cost is compared.
-_GROWTH, _TRIALS = 5.0, 4.0
+# An implicit step is at most so many times as long as the last; so many are tried before what they cost is compared;
+# and so many times as far must they come. Where motion is smooth and not stiff, explicit steps are the more accurate.
+_GROWTH, _TRIALS, _GAIN = 5.0, 4.0, 4.0
 
 
 @jit
@@ -83,11 +84,12 @@ def _price(plant: Any) -> float:
 def _be_explicit_if_cheaper(plant: Any, w: Any) -> None:
     """Return to explicit steps, for twice as long as the last time, if implicit ones are not worth their price.
 
-    The next one is not if it is too short for it, nor are all together if they came less far than explicit ones would.
+    They are if they come several times as far as explicit ones for the same work. The next one does not if it is too
+    short for that, nor have all together if they came less far.
     """
-    spent = w.counts[EVALUATIONS] - w.counts[CALLS]
-    behind = spent > _TRIALS * _price(plant) and w.time[TIME] - w.time[SET_OUT] < spent * w.time[PER_CALL]
-    if behind or w.time[STEP] <= _price(plant) * w.time[PER_CALL]:
+    spent, way = w.counts[EVALUATIONS] - w.counts[CALLS], _GAIN * w.time[PER_CALL]
+    behind = spent > _TRIALS * _price(plant) and w.time[TIME] - w.time[SET_OUT] < spent * way
+    if behind or w.time[STEP] <= _price(plant) * way:
         w.counts[PATIENCE] = min(2 * w.counts[PATIENCE], _LIMIT)
         w.time[STEP] = w.time[STABLE]
         _set_out(w, 0)
