@@ -53,6 +53,7 @@ def prepare(problem: Any, work: Any) -> None:
                 for j in range(2 * D):
                     total += J[c, r, j] * response[c, s, j]
                 W[c, r, s] = W[c, s, r] = total
+            work.root[c, r] = np.sqrt(W[c, r, r])
         trace = W[c, 0, 0] + W[c, 1, 1] + W[c, 2, 2]
         moves = W[c, 0, 0] > _SINGULAR * trace
         work.stiffness[c] = 3.0 / trace if moves else 0.0
@@ -65,10 +66,10 @@ def prepare(problem: Any, work: Any) -> None:
 
 
 @jit
-def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
-    """Return the rates of a contact; a block of −1 has rows of zeros, so any velocity serves."""
+def motion(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
+    """Return what velocities of the blocks give to the rates of a contact."""
     J, D = problem.J, v.shape[1]
-    u0, u1, u2 = problem.bias[c, 0], problem.bias[c, 1], problem.bias[c, 2]
+    u0, u1, u2 = 0.0, 0.0, 0.0
     for side in range(2):
         b, at = problem.body[c, side], side * D
         if b >= 0:
@@ -78,6 +79,13 @@ def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
                 u1 += J[c, 1, at + j] * w
                 u2 += J[c, 2, at + j] * w
     return u0, u1, u2
+
+
+@jit
+def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
+    """Return the rates of a contact."""
+    u0, u1, u2 = motion(c, problem, v)
+    return u0 + problem.bias[c, 0], u1 + problem.bias[c, 1], u2 + problem.bias[c, 2]
 
 
 @jit

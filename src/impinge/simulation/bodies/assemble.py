@@ -21,6 +21,8 @@ from impinge.simulation.bodies.stage import (
     DEEPEST,
     LEAST_FORCE,
     LIFTED,
+    MISS,
+    MISSED,
     MOST_FORCE,
     NEWTON,
     PRODUCT,
@@ -50,6 +52,9 @@ class SolverReport:
 
     Attributes:
         residual: worst miss of a contact's law that was accepted, m/s.
+        miss: the same over the scale that the tolerance is of: the speed that gravity gives in a step, or a larger one
+            at which a gap of the same island of touching bodies would close too far.
+        missed: steps in which that was above the tolerance.
         created: largest energy that impulses gave in any step (a rounding error, or a wrong solver), J.
         lifted: potential energy given by moving bodies apart that had sunk in, J.
         sweeps, newton: iterations in all.
@@ -58,6 +63,8 @@ class SolverReport:
     """
 
     residual: float
+    miss: float
+    missed: int
     created: float
     lifted: float
     sweeps: int
@@ -199,6 +206,8 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
         contacts=contacts,
         solver=SolverReport(
             residual=float(tally[RESIDUAL]),
+            miss=float(tally[MISS]),
+            missed=int(counts[MISSED]),
             created=float(tally[CREATED]),
             lifted=float(tally[LIFTED]),
             sweeps=int(counts[SWEEPS]),

@@ -16,6 +16,8 @@ from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.stage import NOW, Stage
 from impinge.simulation.bodies.touch import deepest
 
+TOUCHING = 1e-12  # a gap that is no more than rounding of positions, m: redundant contacts would share loads by it
+
 
 @jit
 def rate_of(problem: Any, c: int, r: int, v: Any) -> float:
@@ -51,7 +53,7 @@ def _require(s: Any, h: float, restitution: bool) -> bool:
         if restitution:
             wanted = _rebound(s, c, h)
         any_rebound |= wanted > 0.0
-        s.pushed[c] = -wanted if wanted > 0.0 else max(gap, 0.0) / h
+        s.pushed[c] = -wanted if wanted > 0.0 else (gap / h if gap > TOUCHING else 0.0)
     for c in range(s.used[NOW]):
         problem.bias[c, 0] += s.pushed[c]
     return any_rebound

@@ -21,7 +21,7 @@ class Rules(NamedTuple):
 
     step: float
     restitution: float
-    tolerance: float  # of the impulses: largest miss over the largest free rate
+    tolerance: float  # of the impulses: largest miss over the scale of an island
     sample: float  # spacing of recorded rows
     solve: int  # addresses of large functions, each compiled once and only if it is needed
     look_around: int
@@ -122,8 +122,8 @@ class Stage(NamedTuple):
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
 TIME, ROW_TIME, LENGTH = 0, 1, 2
-STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN = 0, 1, 2, 3, 4, 5, 6, 7, 8
-DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED = range(10)
+DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED, MISS = range(10)
 
 
 def contacts_of(capacity: int) -> Contacts:
@@ -212,8 +212,8 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, rules.step]),
-        counts=np.zeros(9, dtype=np.int64),
-        tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0]),
+        counts=np.zeros(10, dtype=np.int64),
+        tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),
         worst=np.zeros((KINDS, 2), dtype=np.int64),
     )

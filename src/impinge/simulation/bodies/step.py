@@ -10,11 +10,9 @@ as long as nothing else changes: every further one would be the same.
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 from impinge.compile import ask, entry, jit
-from impinge.contact.coulomb.newton import ACCEPTED
 from impinge.contact.coulomb.solve import NO_ROOM as NO_ROOM_TO_SOLVE
 from impinge.contact.coulomb.solve import SOLVED
 from impinge.geometry.table import GAP
@@ -28,6 +26,8 @@ from impinge.simulation.bodies.stage import (
     DEEPEST,
     LEAST_FORCE,
     LENGTH,
+    MISS,
+    MISSED,
     MOST_FORCE,
     NEWTON,
     NOW,
@@ -55,13 +55,14 @@ FASTEST = 1e100  # a velocity beyond which nothing is finite any more
 _REPEATS = 5  # of a step whose bodies went farther than was looked
 _STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
 _EXACT = 1e-9  # a difference that is rounding
+_TIMES, _ACCEPTED = 10.0, 1e-2  # times the tolerance, and share of the scale, by which a step may miss the law
 _REST, _FINEST = 100.0, 1e-10  # what touches and is slower than so many tolerances rests; no tolerance counts for more
 
 
 @jit
 def _accepted(s: Any) -> float:
-    """Return the miss, over the scale of the rates, up to which a step that was not solved is used all the same."""
-    return max(10.0 * sqrt(s.rules.tolerance), ACCEPTED)
+    """Return the miss, over the scale of an island, up to which a step that was not solved is used all the same."""
+    return max(_TIMES * s.rules.tolerance, _ACCEPTED)
 
 
 @jit
@@ -97,6 +98,8 @@ def _note(s: Any, h: float) -> None:
     tally[WORK] += work_of(s, s.before)
     tally[CREATED] = max(tally[CREATED], work_of(s, problem.free))
     tally[RESIDUAL] = max(tally[RESIDUAL], s.work.residual[0])
+    tally[MISS] = max(tally[MISS], s.work.residual[3])
+    s.counts[MISSED] += s.work.residual[3] > s.rules.tolerance
     s.counts[SWEEPS] += s.work.counts[0]
     s.counts[NEWTON] += s.work.counts[1]
 
@@ -174,7 +177,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         if status == NO_ROOM_TO_SOLVE:
             s.used[ROOM] = 0
             return NO_ROOM
-        if status != SOLVED and not s.work.residual[0] <= _accepted(s) * s.work.residual[1]:
+        if status != SOLVED and not s.work.residual[3] <= _accepted(s):
             return UNSOLVED
         if not _outran(world, s, h):
             break
