@@ -101,7 +101,7 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
         return NO_ROOM
     coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / (work.contacts[i + 1] - work.contacts[i])
     if coarse and fill > _FEW:
-        if _sweep(problem, work, i, limit):
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit):
             return SOLVED
         if fill > _MANY:
             return UNSOLVED

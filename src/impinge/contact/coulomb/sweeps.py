@@ -27,10 +27,23 @@ def _invert(W: Any, out: Any) -> None:
 
 
 @jit
+def _fix(c: int, problem: Any, work: Any) -> None:
+    """Take a contact out of the problem whose gap no impulse changes."""
+    work.stiffness[c] = problem.miss[c] = 0.0
+    for r in range(3):
+        problem.impulse[c, r] = 0.0
+        for s in range(3):
+            problem.W[c, r, s] = 0.0
+
+
+@jit
 def prepare(problem: Any, work: Any) -> None:
     """Compute M⁻¹Jᵀ and W of all contacts; a contact of a block with itself becomes one of a single block."""
     J, response, W, D = problem.J, problem.response, problem.W, problem.v.shape[1]
     for c in range(problem.count[0]):
+        if problem.body[c, 0] < 0 and problem.body[c, 1] < 0:
+            _fix(c, problem, work)
+            continue
         if problem.body[c, 0] == problem.body[c, 1]:
             problem.body[c, 1] = -1
             for r in range(3):
@@ -59,10 +72,8 @@ def prepare(problem: Any, work: Any) -> None:
         work.stiffness[c] = 3.0 / trace if moves else 0.0
         if moves:
             _invert(W[c], work.stick[c])
-        else:  # no impulse changes its gap
-            problem.miss[c] = 0.0
-            for r in range(3):
-                problem.impulse[c, r] = 0.0
+        else:
+            _fix(c, problem, work)
 
 
 @jit

@@ -19,6 +19,7 @@ from impinge.simulation.bodies.stage import (
     CORRECTIONS,
     CREATED,
     DEEPEST,
+    KEPT,
     LEAST_FORCE,
     LIFTED,
     MISS,
@@ -58,6 +59,7 @@ class SolverReport:
         created: largest energy that impulses gave in any step (a rounding error, or a wrong solver), J.
         lifted: potential energy given by moving bodies apart that had sunk in, J.
         sweeps, newton: iterations in all.
+        kept: contacts that were not computed again, since the bodies of their island rest, in all steps.
         corrections: steps in which bodies were moved apart.
         repeats: steps repeated because a body went farther than contacts had been looked for.
     """
@@ -69,6 +71,7 @@ class SolverReport:
     lifted: float
     sweeps: int
     newton: int
+    kept: int
     corrections: int
     repeats: int
 
@@ -212,6 +215,7 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
             lifted=float(tally[LIFTED]),
             sweeps=int(counts[SWEEPS]),
             newton=int(counts[NEWTON]),
+            kept=int(counts[KEPT]),
             corrections=int(counts[CORRECTIONS]),
             repeats=int(counts[REPEATS]),
         ),

@@ -101,6 +101,11 @@ class Stage(NamedTuple):
     pushed: Vector  # of each contact, what it contributed to them
     plain: Matrix  # impulses without restitution
     touched: Integers  # the step in which each block was last pushed
+    asleep: Integers  # (frames,): a number of the island that sleeps, 0 if it does not
+    quiet: Integers  # (frames,): 1 if it rests after this step, 2 if also before
+    calm: Integers  # (blocks,): of islands, whether they rest
+    kept: Integers  # of each contact, its place in the last step if its island sleeps, else −1
+    match: Integers  # of each contact, its place in the last step if it was there, else −1
     grip: Matrix  # (grips, 6): wrench on each held body, holder's axes
     rest_at: Matrix  # (grips, 3): where the body's center of compliance rests, seen from the holder
     rest_axes: Cube  # (grips, 3, 3)
@@ -122,7 +127,7 @@ class Stage(NamedTuple):
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
 TIME, ROW_TIME, LENGTH = 0, 1, 2
-STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED = range(10)
+STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT = range(11)
 DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED, MISS = range(10)
 
 
@@ -149,6 +154,8 @@ def sized(layout: Layout, capacity: int, pairs: int) -> dict[str, Any]:
         "pairs": np.zeros((pairs, 2), dtype=np.int64),
         "grid": grid_space(layout.world.shapes.kind.size, pairs),
         "pushed": np.zeros(capacity),
+        "kept": np.full(capacity, -1),
+        "match": np.full(capacity, -1),
         "plain": np.zeros((capacity, 3)),
         "problem": problem,
         "work": work,
@@ -192,6 +199,9 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         before=np.zeros((blocks, D)),
         push=np.zeros((blocks, D)),
         touched=np.full(blocks, -1),
+        asleep=np.zeros(n, dtype=np.int64),
+        quiet=np.zeros(n, dtype=np.int64),
+        calm=np.zeros(blocks, dtype=np.int64),
         grip=np.zeros((grips, 6)),
         rest_at=np.zeros((grips, 3)),
         rest_axes=np.zeros((grips, 3, 3)),
@@ -212,7 +222,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, rules.step]),
-        counts=np.zeros(10, dtype=np.int64),
+        counts=np.zeros(11, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),
         worst=np.zeros((KINDS, 2), dtype=np.int64),

@@ -3,9 +3,9 @@
     frames and contacts where the step begins; bodies that sank in are moved apart
     v⁻ ← smooth forces;  p ← impulses of all contacts;  v⁺ = v⁻ + M⁻¹Jᵀp;  q⁺ = q moved along v⁺ for h
 
-What touches, and is slower than the tolerance of the impulses resolves, rests.
-A step that changes nothing at all is the last that is computed,
-as long as nothing else changes: every further one would be the same.
+What touches, and is slower than the tolerance of the impulses resolves, rests, and may sleep (`rest`). A step that
+changes nothing at all is the last that is computed, as long as nothing else changes: every further one would be the
+same.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
 from impinge.simulation.bodies.observe import note_contacts
-from impinge.simulation.bodies.push import scale_of, work_of
+from impinge.simulation.bodies.push import work_of
+from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses
 from impinge.simulation.bodies.smooth import smooth_velocities
 from impinge.simulation.bodies.stage import (
+    CORRECTIONS,
     CREATED,
     DEEPEST,
     LEAST_FORCE,
@@ -56,7 +58,6 @@ _REPEATS = 5  # of a step whose bodies went farther than was looked
 _STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
 _EXACT = 1e-9  # a difference that is rounding
 _TIMES, _ACCEPTED = 10.0, 1e-2  # times the tolerance, and share of the scale, by which a step may miss the law
-_REST, _FINEST = 100.0, 1e-10  # what touches and is slower than so many tolerances rests; no tolerance counts for more
 
 
 @jit
@@ -107,21 +108,20 @@ def _note(s: Any, h: float) -> None:
 @jit
 def _advance(world: Any, s: Any, h: float) -> bool:
     """Move everything along v⁺; return whether nothing changed at all."""
-    still, slow = True, _REST * scale_of(s, h) * min(s.rules.tolerance, _FINEST)
+    still = True
     for f in range(world.kind.size):
-        if world.place[f] < 0:
+        if world.place[f] < 0 or s.asleep[f] != 0:
             continue
-        b, speed = world.block[f], world.speed[f]
-        v = s.problem.v[b]
-        quiet = s.touched[b] == s.counts[STEPS]
-        for i in range(3):
-            quiet &= abs(v[i]) < slow and abs(v[3 + i]) * world.radius[f] < slow
+        v, speed, rested = s.problem.v[world.block[f]], world.speed[f], s.quiet[f] != 0
         for i in range(6):
-            value = 0.0 if quiet else v[i]
-            still &= value == 0.0 and s.v[speed + i] == 0.0
+            value = 0.0 if s.quiet[f] != 0 else v[i]
+            rested &= s.v[speed + i] == 0.0
             s.v[speed + i] = value
-        if not quiet:
+        still &= rested
+        if s.quiet[f] == 0:
             move(world, s, f, v, h)
+        elif rested:
+            s.quiet[f] = 2
     return still
 
 
@@ -160,7 +160,10 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         return NO_POSE
     set_shapes(world, s)
     set_reach(world, s, h)
-    problem = s.problem
+    problem, corrections = s.problem, s.counts[CORRECTIONS]
+    if h != s.time[LENGTH]:  # impulses of another length
+        for f in range(world.kind.size):
+            s.asleep[f] = 0
     for f in range(world.kind.size):
         if world.place[f] >= 0:
             for i in range(6):
@@ -184,13 +187,16 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         s.counts[REPEATS] += 1
     if not _finite(problem.v):
         return NOT_FINITE
+    keep_impulses(s)
     _note(s, h)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))
     add_events(s, log, end)
     same = _same_impulses(s)
-    keep(s)
+    find_quiet(world, s, h)
     still = _advance(world, s, h)
+    fall_asleep(world, s, corrections)
+    keep(s)
     if s.rules.move_robots != 0:
         ask(s.rules.move_robots, (s, h))
     s.time[LENGTH] = h
