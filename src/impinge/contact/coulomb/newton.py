@@ -29,7 +29,7 @@ CAREFUL, BOLD, CONVEX = 0, 1, 2
 _GLANCE = 1e-3  # weight of the rates, against the impulses, in who pushes, sticks and slides as a step begins
 _ITERATIONS = 20  # of Newton's method for given impulses
 _SHORTEST = 0.01  # step of its line search
-_WHOLE = 5  # bold steps before the imbalance is looked at
+_WHOLE, _LOST = 5, 10.0  # bold steps before the imbalance is looked at, and its growth that ends them
 _EXACT, _REDUCED = 1e-9, 1e-4  # what is left of the imbalance when it ends, or may be left if it cannot go on
 _ROUNDED = 2e-16  # imbalance that is only rounding, against what goes in
 _LITTLE = 10.0  # times rounding that is not worth a step
@@ -225,6 +225,8 @@ def balance(problem: Problem, work: Work, i: int, way: int) -> int:
                 return 2
         if now <= max(reduced * first, rounded):
             return 1
+        if way == BOLD and k >= _WHOLE and now > _LOST * first:
+            break
         if step == 0.0 or ask(work.calls[DIRECTION], (problem, work, i)) == 0:
             break
         if way == CONVEX:

@@ -79,13 +79,15 @@ def _balanced(problem: Any, work: Any, i: int) -> bool:
 
 
 @jit
-def _first(problem: Any, work: Any, i: int) -> bool:
-    """Find the impulses of a small compliance; where that fails at once, of a larger one first."""
+def _first(problem: Any, work: Any, i: int, patient: bool) -> bool:
+    """Find the impulses of a small compliance; if that fails at once, and there is time, of a larger one first."""
     _weigh(work, i, _STIFF, True)
     found = ask(work.calls[PREDICT], (problem, work, i)) != 0
     clear(problem, work, i)
     if not found or ask(work.calls[BALANCE], (problem, work, i, BOLD)) != 0:
         return found
+    if not patient:
+        return False
     kappa = _SOFT
     while kappa <= _STIFF:
         _weigh(work, i, kappa, True)
@@ -97,14 +99,21 @@ def _first(problem: Any, work: Any, i: int) -> bool:
 
 
 @jit
-def find_smallest(problem: Any, work: Any, i: int, limit: float) -> bool:
+def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) -> bool:
     """Find the impulses of vanishing compliance of an island; those that there are say who pushes, sticks and slides.
+
+    Args:
+        problem: packed `Problem`.
+        work: packed `Work`.
+        i: the island.
+        limit: of the largest miss.
+        patient: whether to go on if Newton's method does not arrive at once.
 
     Returns:
         Whether their largest miss is below the limit.
     """
     kappa, miss, waited = _STIFF, np.inf, 0
-    if not _first(problem, work, i):
+    if not _first(problem, work, i, patient):
         return False
     while True:
         _exchange(problem, work, i, False)

@@ -17,8 +17,8 @@ SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
 
 _FINE = 1e-10  # miss over the scale up to which impulses of the last step serve, if the tolerance allows it
 _COARSE = 1e-6  # tolerance from which on sweeps may be enough
-_FEW, _MANY = 2.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
-_ROUNDS, _LAST = 30, 200  # rounds of sweeps instead of factors; sweeps before the last attempt
+_FEW, _MANY = 6.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
+_ROUNDS, _SOME, _LAST = 60, 5, 200  # rounds of sweeps instead of factors, beside them; sweeps before the last attempt
 
 
 @jit
@@ -32,12 +32,13 @@ def _start(problem: Any) -> None:
 
 @jit
 def _scale(problem: Any, work: Any, i: int, least: float) -> float:
-    """Return the largest free speed of approach in an island, or the least scale."""
+    """Return the largest free rate, of gap or slips, of the contacts of an island that approach, or the least scale."""
     scale = least
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
-        if work.stiffness[c] > 0.0:
-            scale = max(scale, -rates(c, problem, problem.free)[0])
+        u0, u1, u2 = rates(c, problem, problem.free)
+        if u0 < 0.0 and work.stiffness[c] > 0.0:
+            scale = max(scale, abs(u0), abs(u1), abs(u2))
     return scale
 
 
@@ -64,10 +65,13 @@ def _keep(problem: Any, work: Any, i: int, back: bool) -> None:
 
 
 @jit
-def _sweep(problem: Any, work: Any, i: int, limit: float) -> bool:
+def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
     """Sweep over an island, a limited number of rounds; say whether its largest miss is below the limit."""
     below, rounds = 0, 0
-    while below == 0 and rounds < _ROUNDS:
+    while below == 0 and rounds < most:
+        if 2 * rounds == _ROUNDS:  # what there was may have led astray
+            clear(problem, work, i)
+            ask(work.calls[MISSES], (problem, work, i))
         below = ask(work.calls[ACCELERATE], (problem, work, i, limit))
         rounds += 1
     return below != 0
@@ -78,7 +82,7 @@ def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
     """Find any impulses of an island, from those that there are, and the smallest from there; keep the better."""
     find_any(problem, work, i, limit)
     _keep(problem, work, i, False)
-    if not find_smallest(problem, work, i, limit):
+    if not find_smallest(problem, work, i, limit, True):
         _keep(problem, work, i, True)
         ask(work.calls[MISSES], (problem, work, i))
     return work.residual[2] <= limit
@@ -101,15 +105,17 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
         return NO_ROOM
     coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / (work.contacts[i + 1] - work.contacts[i])
     if coarse and fill > _FEW:
-        if work.residual[2] <= limit or _sweep(problem, work, i, limit):
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS):
             return SOLVED
         if fill > _MANY:
             return UNSOLVED
-    if find_smallest(problem, work, i, limit):
+    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME)):
+        return SOLVED
+    if find_smallest(problem, work, i, limit, True):
         return SOLVED
     clear(problem, work, i)
     ask(work.calls[MISSES], (problem, work, i))
-    if _solve_anyhow(problem, work, i, limit) or (coarse and fill <= _FEW and _sweep(problem, work, i, limit)):
+    if _solve_anyhow(problem, work, i, limit):
         return SOLVED
     ask(work.calls[SWEEP], (problem, work, i, _LAST))
     ask(work.calls[MISSES], (problem, work, i))
@@ -127,7 +133,7 @@ def solve(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
         problem: packed `Problem`; impulse, response, W, miss and v are written.
         work: packed `Work`.
         tolerance: largest miss of a contact law over the scale of its island.
-        scale: least scale; larger is the largest speed at which a gap of the island would close too far.
+        scale: least scale; larger is the largest free rate, of gap or slips, of its contacts that approach.
 
     Returns:
         SOLVED; UNSOLVED, with the misses in the problem; or NO_ROOM, with the blocks that are wanted in the work.

@@ -53,8 +53,7 @@ class SolverReport:
 
     Attributes:
         residual: worst miss of a contact's law that was accepted, m/s.
-        miss: the same over the scale that the tolerance is of: the speed that gravity gives in a step, or a larger one
-            at which a gap of the same island of touching bodies would close too far.
+        miss: the same over the scale that the tolerance is of, see `Complementarity`.
         missed: steps in which that was above the tolerance.
         created: largest energy that impulses gave in any step (a rounding error, or a wrong solver), J.
         lifted: potential energy given by moving bodies apart that had sunk in, J.
