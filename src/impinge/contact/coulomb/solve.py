@@ -18,6 +18,7 @@ SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
 _FINE = 1e-10  # miss over the scale up to which impulses of the last step serve, if the tolerance allows it
 _COARSE = 1e-6  # tolerance from which on sweeps may be enough
 _FEW, _MANY = 6.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
+_REDUNDANT = 3  # contacts for each body from which on sweeps are slow: they share what is redundant
 _ROUNDS, _SOME, _LAST = 60, 5, 200  # rounds of sweeps instead of factors, beside them; sweeps before the last attempt
 
 
@@ -103,8 +104,9 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
         ask(work.calls[MISSES], (problem, work, i))
     if ask(work.calls[ORDER], (problem, work)) == 0:
         return NO_ROOM
-    coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / (work.contacts[i + 1] - work.contacts[i])
-    if coarse and fill > _FEW:
+    contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
+    coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / contacts
+    if coarse and (fill > _FEW or contacts < _REDUNDANT * bodies):
         if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS):
             return SOLVED
         if fill > _MANY:
