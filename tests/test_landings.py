@@ -194,12 +194,13 @@ def test_a_body_of_any_shape_that_is_dropped_lands_within_a_bounded_work(law):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", [*RIGID, *COMPLIANT, *STEPPED], ids=str)
-def test_of_five_hundred_bodies_that_are_dropped_all_land_and_nearly_all_keep_their_promises(law):
-    # Known, and documented: a few in a thousand break a promise on friction, under Baumgarte and Impact, and springs
-    # are stiff for what is light: flat chips of a few grams.
+def test_five_hundred_bodies_that_are_dropped_land_and_keep_their_promises(law):
     work, broken = drops(law, 5, 500, until=3.0)
-    assert len(broken) <= (5 if law in RIGID else 0)
-    assert np.mean(work > 20 * np.median(work)) <= 0.02
+    assert not broken
+    # Known, and documented: a chip of four grams rings for long where damping ends with the depth.
+    rings = isinstance(law, HuntCrossley | ExponentialHuntCrossley)
+    assert np.sum(work > 20 * np.median(work)) <= (1 if rings else 0)
+    assert work.max() <= 30 * np.median(work)
 
 
 def test_a_cube_that_lands_softly_on_an_edge_ends_where_it_should():

@@ -235,7 +235,7 @@ def test_an_edited_function_of_the_package_makes_only_those_stale_that_call_it(t
     )
     assert edited("geometry/epa.py", '"""Set depth,', '"""Write depth,') == set()
     assert edited("geometry/epa.py", "total = max(v + w, 1.0)", "total = max(w + v, 1.0)") == {"geometry.epa._grow"}
-    assert edited("simulation/engine.py", "_STABLE = 2.5", "_STABLE = 2.4") == {"simulation.engine.hold"}
+    assert edited("simulation/pace.py", "_STABLE = 2.5", "_STABLE = 2.4") == {"simulation.engine.hold"}
     assert edited("contact/laws/impact.py", "_A0, _A1 = 400.0, 40.0", "_A0, _A1 = 900.0, 60.0") == {
         "contact.laws.impact._prescribe",
         "contact.laws.impact._slope",

@@ -107,9 +107,7 @@ def test_a_sliding_box_stops_after_v_squared_over_two_mu_g(direction):
         assert np.arctan2(r["box_y"][-1], r["box_x"][-1]) == pytest.approx(np.arctan2(*direction[::-1]), abs=1e-6)
         assert abs(r["box_x_dot"][-1]) < 1e-12
     exact = speed**2 / (2 * mu * G)
-    errors = [abs(d - exact) for d in distance]
-    assert errors[1] < 1.1 * speed * 1e-3 / 2
-    assert errors[1] / errors[0] == pytest.approx(0.5, abs=0.02)
+    assert distance == pytest.approx([exact, exact], abs=1e-6)
 
 
 def test_free_rotation_keeps_its_energy_and_the_length_of_its_momentum_in_time_steps():
@@ -394,7 +392,7 @@ def test_the_same_run_gives_the_same_bits():
     assert (one.contacts.force == other.contacts.force).all()
 
 
-def test_a_run_whose_impulses_are_not_found_stops_with_what_it_has_and_says_where():
+def test_a_body_that_is_crushed_ends_the_run_with_what_it_has_and_says_by_whom():
     scene = Scene("crush", gravity=(0, 0, 0))
     scene.moving("left", lambda t: (-0.2 + 0.5 * t, 0, 0), Box(0.2, 0.2, 0.2))
     scene.moving("right", lambda t: (0.2 - 0.5 * t, 0, 0), Box(0.2, 0.2, 0.2))
@@ -404,9 +402,8 @@ def test_a_run_whose_impulses_are_not_found_stops_with_what_it_has_and_says_wher
         r = simulate(scene, Complementarity(step=1e-3), until=1.0, sample=1e-3)
     assert not r.ok
     assert r.t[-1] == pytest.approx(0.1, abs=2e-3)  # when both jaws touch it
-    assert "the impulses of 2 contacts were not found" in r.reason
-    assert "left and nut" in r.reason or "nut and left" in r.reason
-    assert "m/s" in r.reason
+    assert "no velocities keep the gaps between nut and left, nut and right from closing" in r.reason
+    assert "by 0.5 m/s at least, whatever the step: change the paths of left, right" in r.reason
     assert r["bystander_x"][-1] == pytest.approx(r.t[-1], abs=1e-12)
 
 

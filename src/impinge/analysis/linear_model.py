@@ -16,6 +16,8 @@ class LinearModel(control.StateSpace):  # type: ignore[misc]
     Attributes:
         mode: the contacts that are closed.
         form: ``"reduced"`` (states on the constraint manifold) or ``"stabilized"`` (all states).
+        redundant: the closed rows that depend on each other (``gap_…``, ``slip_…``, ``residual_…``): without one of
+            them the motion would be the same.
         constraint_poles: the poles that constraint stabilization adds; none in the reduced form.
         state_units, input_units, output_units: one for each name.
     """
@@ -26,6 +28,7 @@ class LinearModel(control.StateSpace):  # type: ignore[misc]
         *,
         mode: Sequence[str] = (),
         form: str = "reduced",
+        redundant: Sequence[str] = (),
         constraint_poles: ArrayLike = (),
         units: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ()),
         **names: Any,
@@ -33,5 +36,6 @@ class LinearModel(control.StateSpace):  # type: ignore[misc]
         super().__init__(*matrices, remove_useless_states=False, **names)
         self.mode = tuple(mode)
         self.form = form
+        self.redundant = tuple(redundant)
         self.constraint_poles: NDArray[np.complex128] = np.array(constraint_poles, dtype=complex)
         self.state_units, self.input_units, self.output_units = (tuple(kind) for kind in units)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from impinge.analysis.linear_model import LinearModel
-from impinge.analysis.point import Point, closed_rows, compliant_rows, in_mode, mode_indices, point_of, row_names
+from impinge.analysis.mode import Mode, in_mode
+from impinge.analysis.point import Point, closed_rows, compliant_rows, mode_indices, point_of, row_names
+from impinge.analysis.rank import redundant_rows
 from impinge.analysis.tangent import Tangent, differentiate, tangent_workspace
 from impinge.compile import Struct
 from impinge.contact import Baumgarte
@@ -37,6 +40,7 @@ def linearize(
     law: Law | Mapping[str, Law] | None = None,
     stabilization: tuple[float, float] = (400.0, 40.0),
     parameters: Mapping[str, float] | None = None,
+    time: float | None = None,
 ) -> LinearModel:
     """Return the exact linear model of a mechanism in a mode, about a point.
 
@@ -44,7 +48,8 @@ def linearize(
         model: what moves.
         at: the point: an `Equilibrium`, or values by name (coordinates, velocities ``x_dot``, inputs); what
             is not named is as in the model. It need not be an equilibrium.
-        mode: the contacts that are closed. They stick where they have sliding directions.
+        mode: the contacts that are closed. They stick where they have sliding directions. A compliant one that would
+            pull at the point is open there, as its law has it, and not in the ``mode`` of the linear model.
         inputs: names; all inputs by default.
         outputs: names of any signal that a result has: outputs, coordinates, velocities, gaps (``gap_…``),
             slips, forces (``force_…``, ``friction_…``). By default the model's outputs, or if it declares none
@@ -55,10 +60,15 @@ def linearize(
             compliant law stay motions of the model in both forms, with the law's stiffness and damping at the
             point's depth, and those of its stick. There it bears the friction that keeps it from sliding off.
         stabilization: the same for bilateral constraints.
-        parameters: parameters that differ from the model's, if ``at`` is not a point that has its own.
+        parameters: parameters that differ from the point's, if ``at`` is one, else from the model's.
+        time: the instant, s, for models that depend on it; that of the point, or zero, if not given. Coordinates and
+            velocities are then those on surfaces as these are and move at this instant.
 
     Raises:
-        ImpingeError: if a name is unknown, the point is not on a closed row, or the mode cannot hold there.
+        ImpingeError: if a name is unknown, the point is not on a closed row, the mode cannot hold there, or closed
+            rows hold fewer directions at this point than around it, so that motions branch. Rows that are redundant
+            around it as well are no error: ``redundant`` of the linear model names them. Of these, forces have a
+            linear model only where the smallest forces are such that contacts can give them.
 
     Example:
         >>> from impinge import robots
@@ -73,11 +83,12 @@ def linearize(
     inputs, outputs = ([names] if isinstance(names, str) else names for names in (inputs, outputs))
     if form not in _FORMS:
         raise unknown_name(who, "form", str(form), _FORMS)
-    point = point_of(model, at, parameters)
+    point = point_of(model, at, parameters, time)
     closed = mode_indices(model, who, mode)
     chosen = _columns(model, who, inputs)
     law = law or Baumgarte()
-    plant, w = in_mode(model, point, closed, law, stabilization, who)
+    held = in_mode(model, point, closed, law, stabilization, who)
+    plant, w, closed = held.plant, held.w, list(held.closed)
     d = tangent_workspace(model, w.y.size, plant.parameters)
     differentiate(Struct(plant), Struct(w), Struct(d), point.time, w.y)
     rows = closed_rows(model, closed, compliant_rows(model, law))
@@ -85,6 +96,10 @@ def linearize(
     states = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
     names = list(outputs) if outputs is not None else [x.name for x in model.outputs] or states
     _check_names(who, "output", names, table)
+    point = replace(point, q=w.y[: plant.nq].copy(), v=w.y[plant.nq : plant.nq + plant.nv].copy())
+    redundant = redundant_rows(model, point, _block(d, "g", model)[rows][:, : plant.nq], rows, who)
+    if not held.smallest:
+        _check_smallest(model, who, names, held)
     if not chosen and len(names) == 1:
         remedy = "Ask for another output too: python-control has no system without inputs that has only one."
         raise InputError(who, "an input, or two outputs", f"no input and output '{names[0]}'", remedy)
@@ -105,6 +120,7 @@ def linearize(
         (A[kept] @ T, B[kept][:, chosen], CD[:, :nx] @ T, CD[:, nx:][:, chosen]),
         mode=[model.contacts[c] for c in closed],
         form=form,
+        redundant=redundant,
         constraint_poles=poles,
         units=(
             [units[k] for k in kept],
@@ -132,6 +148,19 @@ def _check_names(who: str, kind: str, names: Sequence[str], known: Iterable[str]
             raise unknown_name(who, kind, name, known)
         if name in names[:k]:
             raise InputError(who, f"every {kind} once", f"'{name}' twice", "Name it once.")
+
+
+def _check_smallest(model: Model, who: str, names: Sequence[str], held: Mode) -> None:
+    """Raise the error that fits if forces are asked for that are not the smallest of all: they have no derivative."""
+    forces = [row_names(model)[i][1] for i, own in zip(held.rows, held.internal, strict=True) if own.any()]
+    for name in names:
+        if name in forces:
+            raise InputError(
+                who,
+                "outputs other than forces that redundant contacts share at their limits",
+                f"'{name}': the smallest forces of all would pull, or exceed friction",
+                "Leave it out, or leave out of the mode what carries nothing there.",
+            )
 
 
 def _block(d: Tangent, name: str, model: Model) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -84,7 +84,8 @@ def sensitivity(
         start: start values that differ from the model's.
         parameters: parameters that differ from the model's.
         inputs: inputs, held constant.
-        method: `Adaptive` (the default) or `FixedStep`; the derivatives are integrated on the run's own steps.
+        method: `Adaptive` (the default) or `FixedStep`; the derivatives are integrated on the run's own steps, which
+            are explicit.
         stabilization: (α₀, α₁) of bilateral constraints.
 
     Raises:
@@ -108,6 +109,10 @@ def sensitivity(
             raise unknown_name(who, "start value, parameter or input", name, known)
     if not names:
         raise InputError(who, "at least one name in `by`", "none", "Leave it out to have all start values.")
+    laws = laws_of(model, law)
+    # Variations are integrated on the run's steps by the explicit method, so these must be ones that it can take.
+    method = method or Adaptive()
+    method = replace(method, implicit=False) if isinstance(method, Adaptive) else method
     with warnings.catch_warnings():  # an early end is an error below
         warnings.filterwarnings("ignore", ".*stopped early", ImpingeWarning)
         result = simulate(
@@ -126,7 +131,7 @@ def sensitivity(
         got = f"a run that steps over contacts {result.certificate.leaps} times, where they change without end"
         raise InputError(who, "smooth motion between events", got, "End the run before, or choose another law.")
     p, u = model.parameter_vector(parameters or {}), model.input_vector(inputs or {})
-    plant = plant_of(model, laws_of(model, law), p, stabilization, method or Adaptive(), float(until))
+    plant = plant_of(model, laws, p, stabilization, method, float(until))
 
     # Time does not vary: its row is the last.
     seed = np.vstack([np.eye(len(known)), np.zeros(len(known))])[:, [known.index(name) for name in names]]

@@ -27,6 +27,7 @@ class Patch(NamedTuple):
     label: IntegerMatrix  # (2, n): the edge that leaves each point
     kept: Integers  # (4) which points are kept
     name: Integers  # (4) their labels
+    order: Integers  # (n) the numbers of all points
 
 
 def patch(most: int) -> Patch:
@@ -36,6 +37,7 @@ def patch(most: int) -> Patch:
         label=np.zeros((2, most + 2), dtype=np.int64),
         kept=np.zeros(MOST_POINTS, dtype=np.int64),
         name=np.zeros(MOST_POINTS, dtype=np.int64),
+        order=np.arange(most + 2),
     )
 
 

@@ -18,6 +18,7 @@ from impinge.geometry.epa import depth
 from impinge.geometry.features import FACES, FLAT, attained, lowest, relate, write
 from impinge.geometry.gjk import distance
 from impinge.geometry.round_sets import (
+    DISC,
     RIM,
     RoundWork,
     best_face,
@@ -29,7 +30,8 @@ from impinge.geometry.round_sets import (
     make_room,
 )
 from impinge.geometry.segments import side_by_side
-from impinge.geometry.table import Polytopes
+from impinge.geometry.spread import polygon_spread
+from impinge.geometry.table import SPREAD, Polytopes
 
 _ALONG = 0.01  # sine of the angle up to which a side is along an edge
 _TOUCHING = 1e-6  # share of the size: a distance too short to tell the normal of what is round
@@ -69,12 +71,14 @@ def _on_face(
         low = min(low, v[3])
     if not attained(low, goal, size) or not (proven or _deep_enough(w, k, count, low, size)):
         return 0
+    spread = polygon_spread(p.polygon[0], p.order, count) * (DISC if count >= RIM else 1.0)
     count = choose(p, count, margin, n[0], n[1], n[2], size)
     name = (k * FACES + f) * FACES + low_face
     for c in range(count):
         v, skin = p.polygon[0, p.kept[c]], w.skin[0]
         back, feature = -0.5 * (v[3] + skin), name * LABELS * LABELS + p.name[c]
         write(points[c], xa, Ra, v[3] - skin, n, 2.0 * k - 1.0, v, back, feature)
+        points[c, SPREAD] = spread
     return count
 
 

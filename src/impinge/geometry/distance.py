@@ -11,7 +11,7 @@ from math import sqrt
 from typing import Any
 
 from impinge.compile import jit
-from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
+from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE, SPREAD
 
 TINY = 1e-9  # of the size, below which the direction between two points says nothing
 
@@ -21,7 +21,7 @@ def write(row: Any, margin: Any, gap: Any, n: Any, p: Any, r: Any, feature: Any)
     """Write the contact of a ball of radius r around p, whose surface is at ``gap`` along n; return 1 if it is near."""
     if not gap <= margin:
         return 0
-    row[GAP], row[FEATURE] = gap, feature
+    row[GAP], row[FEATURE], row[SPREAD] = gap, feature, 0.0
     back = r + 0.5 * gap
     row[NORMAL], row[NORMAL + 1], row[NORMAL + 2] = n[0], n[1], n[2]
     row[PLACE], row[PLACE + 1], row[PLACE + 2] = p[0] - back * n[0], p[1] - back * n[1], p[2] - back * n[2]

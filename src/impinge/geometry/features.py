@@ -8,7 +8,7 @@ import numpy as np
 
 from impinge.compile import jit
 from impinge.geometry.clip import LABELS
-from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
+from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE, SPREAD
 
 FLAT = 1.0 - 0.5 * 0.01**2  # cosine of the angle up to which faces count as parallel
 FACES = 4096  # for the names of features
@@ -79,7 +79,7 @@ def lowest(V: Any, count: Any, n: Any, sign: float, size: float, out: Any) -> in
 @jit
 def write(row: Any, xa: Any, Ra: Any, gap: float, n: Any, sign: float, p: Any, back: float, name: Any) -> None:
     """Write a point with normal sign · n at the place p + back · n, turned from a's frame into the world."""
-    row[GAP], row[FEATURE] = gap, float(name)
+    row[GAP], row[FEATURE], row[SPREAD] = gap, float(name), 0.0
     x, y, z = p[0] + back * n[0], p[1] + back * n[1], p[2] + back * n[2]
     for i in range(3):
         row[NORMAL + i] = sign * (Ra[i, 0] * n[0] + Ra[i, 1] * n[1] + Ra[i, 2] * n[2])

@@ -7,7 +7,8 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.geometry.distance import TINY, column, cross, dot, local_vector, minus, world_vector, write
-from impinge.geometry.table import MOST_POINTS
+from impinge.geometry.spread import polygon_spread
+from impinge.geometry.table import MOST_POINTS, SPREAD
 
 _UPRIGHT = 0.5  # cosine of the tilt up to which a cylinder stands rather than lies
 _STEADY = 1e-6  # sine of the tilt above which the lowest point of a standing cylinder leaves its fixed place
@@ -19,8 +20,8 @@ def polytope_half_space(
 ) -> int:
     """Polytope k (box or mesh) and half-space: its vertices near the surface, at most four, named by their numbers.
 
-    Of more than four these are kept: the deepest, the farthest from it, the farthest from the line through both, and
-    the one farthest outside this triangle.
+    Of more than four these are kept: the deepest, and of the face that lies lowest the farthest from it, the farthest
+    from the line through both, and the one farthest outside this triangle.
     """
     normal = column(Rb, 2)
     n, d = local_vector(normal, Ra), dot(minus(xa, xb), normal)
@@ -35,18 +36,20 @@ def polytope_half_space(
         for v in range(first, last):
             if dot(n, polytopes.vertices[v]) + d <= margin:
                 count += _write_vertex(xa, Ra, polytopes.vertices[v], normal, n, d, margin, points, count, v - first)
+        _set_spread(points, count, polytopes, k, n)
         return count
     # Ties go to the vertex with the lowest number, so that rounding does not change the choice at rest.
     tie = TINY * (sa[0] + sa[1] + sa[2])
     v0 = first
     while dot(n, polytopes.vertices[v0]) + d > least + tie:
         v0 += 1
-    chosen = v0
+    chosen, face = v0, _lowest_face(polytopes, k, n)
     a = b = c = polytopes.vertices[v0]
     for stage in range(MOST_POINTS):
         if stage > 0:
             most, chosen = tie * (tie if stage == 1 else sa[0]), -1
-            for v in range(first, last):
+            for i in range(polytopes.first_loop[face], polytopes.first_loop[face + 1]):
+                v = first + polytopes.loops[i]
                 p = polytopes.vertices[v]
                 if dot(n, p) + d <= margin:
                     gain = _gain(stage, a, b, c, p, n)
@@ -60,7 +63,30 @@ def polytope_half_space(
         elif stage == 2:
             c = p
         count += _write_vertex(xa, Ra, p, normal, n, d, margin, points, count, chosen - first)
+    _set_spread(points, count, polytopes, k, n)
     return count
+
+
+@jit
+def _lowest_face(t: Any, k: Any, n: Any) -> Any:
+    """Return the face of polytope k that faces a half-space with the normal n most."""
+    face = t.first_face[k]
+    for f in range(face, t.first_face[k + 1]):
+        if dot(n, t.planes[f]) < dot(n, t.planes[face]):
+            face = f
+    return face
+
+
+@jit
+def _set_spread(points: Any, count: Any, t: Any, k: Any, n: Any) -> None:
+    """Write the spread of the face of polytope k that lies lowest along n, if enough of it is near."""
+    if count < 3:
+        return
+    face = _lowest_face(t, k, n)
+    loop = t.loops[t.first_loop[face] : t.first_loop[face + 1]]
+    spread = polygon_spread(t.vertices[t.first_vertex[k] :], loop, len(loop))
+    for c in range(count):
+        points[c, SPREAD] = spread
 
 
 @jit
@@ -118,6 +144,8 @@ def cylinder_half_space(sa: Any, xa: Any, Ra: Any, sb: Any, xb: Any, Rb: Any, ma
             x, y = x / size, y / size
         p = (r * x, r * y, z)
         count += _write_vertex(xa, Ra, p, normal, n, d, margin, points, count, k if z < 0.0 else 4 + k)
+    for c in range(count):
+        points[c, SPREAD] = 2.0 * r / 3.0
     return count
 
 

@@ -3,7 +3,8 @@
 The distance is Euclidean when they are apart and minus the smallest parting translation when they overlap. A face is
 preferred over a pair of edges, and a's face over b's, wherever both tell the same distance, so that a resting body does
 not change its mind. Where faces of both are nearly parallel, the patch is one face clipped by the other and each point
-has its own gap along the face's normal; the smallest is the distance, up to 10⁻⁷ of the size.
+has its own gap along the face's normal; the smallest is the distance, up to 10⁻⁷ of the size. Parallel edges that meet
+have two normals, see `meeting_edges`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import numpy as np
 from impinge.compile import Matrix, Vector, ask, entry, jit
 from impinge.geometry import clip, gjk, sat
 from impinge.geometry.clip import LABELS, choose
-from impinge.geometry.features import FACES, FLAT, attained, facing, lowest, relate, write
+from impinge.geometry.features import FACES, FLAT, attained, facing, relate, write
 from impinge.geometry.gjk import distance
+from impinge.geometry.meeting_edges import at_meeting_edges, foremost_edge
 from impinge.geometry.sat import best_box_edges, best_edges, best_face, is_box
 from impinge.geometry.segments import crossing, side_by_side
-from impinge.geometry.table import Polytopes
+from impinge.geometry.spread import polygon_spread
+from impinge.geometry.table import SPREAD, Polytopes
 
 _TIE, _RELATIVE = 1e-8, 5e-7  # share of the size, and of the distance, by which an axis must be better than a face
 _EDGES, _POINTS = 2, 3  # kinds of features; faces of a are 0, of b 1
@@ -37,6 +40,7 @@ class PolytopeWork(NamedTuple):
     axis: Vector  # (3): from a to b
     ends: Matrix  # (4, 3): two segments
     feet: Matrix  # (4, 3): points on a and b, by turns
+    normals: Matrix  # (4, 3): of faces that part the two, the two farthest apart first
     near: int  # address of the code for what is not far apart
 
 
@@ -55,6 +59,7 @@ def polytope_work(polytopes: Polytopes, needed: bool = True) -> PolytopeWork:
         axis=np.zeros(3),
         ends=np.zeros((4, 3)),
         feet=np.zeros((4, 3)),
+        normals=np.zeros((4, 3)),
         near=_near.address if needed else 0,
     )
 
@@ -127,11 +132,13 @@ def _clipped(
         low = min(low, v[3])
     if not attained(low, goal, size):
         return 0
+    spread = polygon_spread(p.polygon[0], p.order, count)
     count = choose(p, count, margin, n[0], n[1], n[2], size)
     name = (side * FACES + face) * FACES + low_face
     for c in range(count):
         v = p.polygon[0, p.kept[c]]
         write(points[c], xa, Ra, v[3], n, 2.0 * side - 1.0, v, -0.5 * v[3], name * LABELS * LABELS + p.name[c])
+        points[c, SPREAD] = spread
     return count
 
 
@@ -154,12 +161,11 @@ def _on_faces(
 
 
 @jit
-def _at_points(xa: Any, Ra: Any, gap: float, n: Any, size: float, w: Any, points: Any) -> int:
+def _at_points(t: Any, ka: Any, kb: Any, xa: Any, Ra: Any, gap: float, n: Any, w: Any, points: Any) -> int:
     """Write the nearest points, or both ends of two edges that lie side by side."""
     s, E, F = w.sets, w.ends, w.feet
-    name = lowest(s.vertices[0], s.number[0], n, -1.0, size, E)
-    other = lowest(s.vertices[1], s.number[1], n, 1.0, size, E[2:])
-    name = (_POINTS * LABELS * LABELS + name) * LABELS * LABELS + other
+    name = _POINTS * LABELS * LABELS + foremost_edge(t, ka, s.vertices[0], n, 1.0, E)
+    name = name * LABELS * LABELS + foremost_edge(t, kb, s.vertices[1], n, -1.0, E[2:])
     if side_by_side(E, F):
         for k in range(2):
             a, b = F[2 * k], F[2 * k + 1]
@@ -199,6 +205,9 @@ def _near(
     for i in range(3):
         n[i] = sign * best[i]
 
+    count = at_meeting_edges(t, ka, kb, fa, fb, gap, xa, Ra, size, w, points)
+    if count > 0:
+        return count
     boxes = is_box(V, len(V), len(P)) and is_box(W, len(W), len(Q))
     for again in range(2):
         # Axes tell the distance unless vertices are nearest; meshes have too many edges to look at all of them.
@@ -233,7 +242,7 @@ def _near(
             return 1
         if apart > tie:
             break
-    return _at_points(xa, Ra, gap, n, size, w, points)
+    return _at_points(t, ka, kb, xa, Ra, gap, n, w, points)
 
 
 @jit

@@ -17,6 +17,7 @@ from impinge.geometry.features import FLAT, facing
 from impinge.geometry.table import Polytopes
 
 RIM = 16
+DISC = 1.012950  # the spread of a disc over that of the polygon of its rim's corners
 _MOVES = 1e-6  # slope from which the lowest point of a rim is one of its corners
 _SMOOTH = -1  # in place of a polytope's number
 

@@ -1,8 +1,9 @@
 """Shapes as hot loops see them: tables of numbers.
 
-A contact point between shapes a and b is a row (gap, normal, place, feature): the normal points from b to a, the gap
-is positive when apart, the place lies midway between the two surfaces, so that the witness points are
-place ± normal · gap/2 (+ on a, − on b). The feature is a number that stays the same while the same features touch.
+A contact point between shapes a and b is a row (gap, normal, place, feature, spread): the normal points from b to a,
+the gap is positive when apart, the place lies midway between the two surfaces, so that the witness points are
+place ± normal · gap/2 (+ on a, − on b). The feature is a number that stays the same while the same features touch. The
+spread is that of the patch that a point belongs to, see `spread`, or zero where points are those of a line, or alone.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector
 SPHERE, CAPSULE, CYLINDER, BOX, MESH, HALF_SPACE = 0, 1, 2, 3, 4, 5
 
 # Columns of a contact point.
-GAP, NORMAL, PLACE, FEATURE = 0, 1, 4, 7
-POINT_SIZE = 8
+GAP, NORMAL, PLACE, FEATURE, SPREAD = 0, 1, 4, 7, 8
+POINT_SIZE = 9
 MOST_POINTS = 4  # between two shapes
 
 

@@ -2,13 +2,15 @@
 
 from impinge.model.builder import ModelBuilder
 from impinge.model.links import Link, angular_velocity
-from impinge.model.model import WORKS, Coordinate, Gap, Model, Quantity, finite, values_of
+from impinge.model.model import WORKS, Model
+from impinge.model.quantities import Coordinate, Gap, Input, Quantity, finite, values_of
 from impinge.model.verify import check_model, missing_in_model
 
 __all__ = [
     "WORKS",
     "Coordinate",
     "Gap",
+    "Input",
     "Link",
     "Model",
     "ModelBuilder",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -12,8 +13,11 @@ import numpy as np
 from impinge.errors import ModelError
 from impinge.model.derive import Equations, Symbols, direct, lagrange, rows
 from impinge.model.links import Link
-from impinge.model.model import WORKS, Coordinate, Gap, Model, Quantity, finite
+from impinge.model.model import WORKS, Model
+from impinge.model.quantities import Coordinate, Gap, Input, Quantity, finite
 from impinge.model.verify import check_held, check_kinetic, check_pieces, missing_in_model
+
+_Kind = TypeVar("_Kind", bound=Quantity)
 
 
 class ModelBuilder:
@@ -36,7 +40,7 @@ class ModelBuilder:
         self._taken = {"t", "energy_kinetic", "energy_potential", *(f"work_{work}" for work in WORKS)}
         self._coordinates: list[tuple[Coordinate, Any, Any]] = []
         self._parameters: list[tuple[Quantity, Any]] = []
-        self._inputs: list[tuple[Quantity, Any]] = []
+        self._inputs: list[tuple[Input, Any]] = []
         self._constraints: list[tuple[Quantity, Any]] = []
         self._gaps: list[tuple[Gap, Any]] = []
         self._slips: list[tuple[str, Any]] = []
@@ -65,9 +69,14 @@ class ModelBuilder:
         """Add a parameter, changeable at run time without recompiling; return its symbol."""
         return self._symbol(self._parameters, "parameter", Quantity(name, unit, value, about))
 
-    def input(self, name: str, unit: str = "", value: float = 0.0, about: str = "") -> Any:
-        """Add an input, held between the ticks of a controller or constant; return its symbol."""
-        return self._symbol(self._inputs, "input", Quantity(name, unit, value, about))
+    def input(
+        self, name: str, unit: str = "", value: float = 0.0, about: str = "", *, disturbance: bool = False
+    ) -> Any:
+        """Add an input, held between the ticks of a controller or constant; return its symbol.
+
+        A disturbance acts as any other input does, but nobody can choose it: it carries no load in `equilibrium`.
+        """
+        return self._symbol(self._inputs, "input", Input(name, unit, value, about, disturbance=disturbance))
 
     def kinetic(self, energy: Any) -> None:
         """Add kinetic energy, quadratic in the velocities."""
@@ -271,11 +280,11 @@ class ModelBuilder:
         rows += [(f"gap '{gap.name}'", e) for gap, e in self._gaps] + self._slips
         check_held(self.name, s, rows)
 
-    def _symbol(self, where: list[tuple[Quantity, Any]], kind: str, x: Quantity) -> Any:
+    def _symbol(self, where: list[tuple[_Kind, Any]], kind: str, x: _Kind) -> Any:
         value = finite(f"{kind} '{x.name}' of model '{self.name}'", x.value)
         self._claim(x.name, x.name)
         symbol = ca.SX.sym(x.name)
-        where.append((Quantity(x.name, x.unit, value, x.about), symbol))
+        where.append((replace(x, value=value), symbol))
         return symbol
 
     def _expression(self, what: str, value: Any) -> Any:

@@ -12,40 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import Kernel, compile_kernel
-from impinge.errors import InputError, unknown_name
 from impinge.model.bounds import GapBounds, gap_bounds
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
 from impinge.model.links import Link, linkage_expressions
+from impinge.model.quantities import Coordinate, Gap, Input, Quantity, values_of
 from impinge.model.stored import restored, stored
 
 # The kinds of work whose sum is the change of a model's energy.
 WORKS = ("applied", "damping", "time", "constraints", "contacts")
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A named number: what it is called, in which unit, its value, and where that comes from."""
-
-    name: str
-    unit: str
-    value: float = 0.0
-    about: str = ""
-
-
-@dataclass(frozen=True)
-class Coordinate(Quantity):
-    """A coordinate with its start value and start speed."""
-
-    speed: float = 0.0
-
-
-@dataclass(frozen=True)
-class Gap(Quantity):
-    """A possible contact: the names of its sliding directions, whether its surface has an end, whether it may slide."""
-
-    slips: tuple[str, ...] = ()
-    limited: bool = False
-    slides: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +32,7 @@ class Model:
     name: str
     coordinates: tuple[Coordinate, ...]
     parameters: tuple[Quantity, ...]
-    inputs: tuple[Quantity, ...]
+    inputs: tuple[Input, ...]
     constraints: tuple[Quantity, ...]
     gaps: tuple[Gap, ...]
     outputs: tuple[Quantity, ...]
@@ -320,26 +294,3 @@ class Model:
         widths = [max(len(row[k]) for row in table) for k in range(5)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
         return "\n".join([f"model {self.name}", *("  " + line for line in lines)])
-
-
-def values_of(owner: str, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:
-    """Return the values of some quantities as a vector, with changes by name; raise the error that fits a bad one."""
-    values = np.array([quantity.value for quantity in known], dtype=float)
-    if changes:
-        places = {quantity.name: k for k, quantity in enumerate(known)}
-        for name, value in changes.items():
-            if name not in places:
-                raise unknown_name(owner, kind, name, places)
-            values[places[name]] = finite(f"{kind} '{name}' of {owner}", value)
-    return values
-
-
-def finite(who: str, value: object) -> float:
-    """Return a value as a finite float, or raise the error that says whose value it is."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        number = float("nan")
-    if not np.isfinite(number):
-        raise InputError(who, "a finite number", repr(value), "Give it a finite value.")
-    return number

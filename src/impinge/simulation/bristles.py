@@ -71,6 +71,16 @@ def stored(plant: Any, w: Any, y: Any, c: int) -> float:
 
 
 @jit
+def releases_at(plant: Any, c: int, limit: float) -> float:
+    """Return below which force a bristle that slides sticks again: its limit, less what tolerances leave open of it.
+
+    Where a contact hardly slides its bristle is about at its limit, and errors within the tolerance would make it stick
+    and slide without end.
+    """
+    return limit * limit / (limit + plant.grain[c]) if limit > 0.0 else limit
+
+
+@jit
 def bristle_mode(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bool) -> int:
     """Return the mode that its law has chosen for a closed contact if its bristle bears the force, else Sliding."""
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
@@ -80,7 +90,7 @@ def bristle_mode(plant: Any, w: Any, rows: Any, c: int, chosen: int, fell: bool)
             ask(plant.prescribe[c], (chosen, TANGENT, 0.0, rows[RATE, m + s], plant.gains[c], w.attempt))
             total += w.attempt[0] * w.attempt[0]
         return plant.sliding[c] if total**0.5 > plant.mu[c] * max(rows[PRESS, i], 0.0) + NOTHING else chosen
-    spare = plant.mu[c] * rows[FORCE, i] - friction.length(rows[PRESS, m:], first, last)
+    limit, size = plant.mu[c] * rows[FORCE, i], friction.length(rows[PRESS, m:], first, last)
     if w.mode[c] == plant.sliding[c]:
-        return chosen if fell or spare > NOTHING else w.mode[c]
-    return plant.sliding[c] if fell or spare < -NOTHING else chosen
+        return chosen if fell or releases_at(plant, c, limit) - size > NOTHING else w.mode[c]
+    return plant.sliding[c] if fell or limit - size < -NOTHING else chosen

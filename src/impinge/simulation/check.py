@@ -147,9 +147,9 @@ def check_constraints(who: str, model: Model, terms: Mapping[str, FloatArray]) -
             )
 
 
-def start_tolerance(radius: FloatArray) -> FloatArray:
+def start_tolerance(radius: FloatArray, most: float = START_TOLERANCE) -> FloatArray:
     """Return how far a part of some radius (m) may sink in at the start: of small parts a thousandth of it."""
-    return np.minimum(START_TOLERANCE, 1e-3 * radius)
+    return np.minimum(most, 1e-3 * radius)
 
 
 def check_gaps(

@@ -29,7 +29,7 @@ from impinge.contact.law import (
     watching,
 )
 from impinge.contact.law import FORCE as OPEN
-from impinge.simulation.bristles import bristle_forces, bristle_mode
+from impinge.simulation.bristles import bristle_forces, bristle_mode, releases_at
 from impinge.simulation.plant import FORCE, JAMMED, PRESS, RATE, VALUE
 
 PASSED, SLIDING = "Passed", "Sliding"
@@ -116,6 +116,7 @@ def grip(plant: Any, w: Any, rows: Any, c: int) -> float:
     i, m, first, last = plant.nh + c, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     slides, limit = mode == plant.sliding[c], plant.mu[c] * rows[FORCE, i]
     if plant.bristled[c] != 0:
+        limit = releases_at(plant, c, limit) if slides else limit
         spare = (limit - friction.length(rows[PRESS, m:], first, last)) * (TOUCHING / NOTHING)
         return -spare if slides else spare
     if slides:

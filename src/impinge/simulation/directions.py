@@ -14,6 +14,9 @@ _ACROSS = 1e-3
 # Where a contact slides more slowly than this (m/s), friction changes with its direction if that turns by this much.
 _DULL, _STRAIGHT = 1e-2, 1e-9
 
+# Friction that turns by an angle whose cosine is below this turns far.
+_FAR = 0.95
+
 # What slides at an angle to its direction whose cosine is below this has lost it: friction would not brake it.
 _OBLIQUE = 0.3
 
@@ -68,6 +71,26 @@ def aim(plant: Any, w: Any, rows: Any) -> bool:
                 turned |= slow and abs(w.attempt[s] - w.direction[s]) > _STRAIGHT
                 w.direction[s] = w.attempt[s]
     return turned
+
+
+@jit
+def swings(plant: Any, w: Any) -> bool:
+    """Tell whether friction turns so far in the step just computed that polynomials do not show what it asks of others.
+
+    Step control watches the motion, which hardly feels how slow slips turn; what sticks beside them does.
+    """
+    slips, far, held = plant.nh + plant.nc, False, False
+    for c in range(plant.nc):
+        first, last = plant.slips[c], plant.slips[c + 1]
+        if plant.closed[c, w.mode[c]] == 0 or plant.sliding[c] < 0 or plant.bristled[c] != 0 or last != first + 2:
+            continue
+        if w.mode[c] != plant.sliding[c]:
+            held = True
+            continue
+        friction.blend(w.rows_start[RATE, slips:], w.direction, first, last, w.attempt)
+        friction.blend(w.rows_end[RATE, slips:], w.direction, first, last, w.value)
+        far |= friction.along(w.attempt, w.value, first, last) < _FAR
+    return far and held
 
 
 @jit

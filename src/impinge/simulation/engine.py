@@ -15,7 +15,7 @@ so that what falls together is decided together.
 
 from __future__ import annotations
 
-from math import exp, floor
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from impinge.simulation import contacts, directions
 from impinge.simulation.chatter import crowded, lingers, longest_leap, steps_over
 from impinge.simulation.dynamics import restore_gaps
 from impinge.simulation.guards import guards_at, resolution
+from impinge.simulation.implicit_system import END
 from impinge.simulation.instant import (
     CHATTER,
     CROWDED,
@@ -40,11 +41,10 @@ from impinge.simulation.instant import (
 )
 from impinge.simulation.locate import find_event
 from impinge.simulation.observe import note_extremes
+from impinge.simulation.pace import halve, is_implicit, lengthen, shorten, step_by
 from impinge.simulation.plant import (
     AGAIN,
     DOUBT,
-    ERROR,
-    LEAST_ERROR,
     LEFT_TIME,
     REJECTED,
     SAMPLES,
@@ -62,11 +62,8 @@ from impinge.simulation.proof import count_proved
 from impinge.simulation.record import EVENTS, ROWS, add_current, add_samples, measure
 from impinge.simulation.record import STEPS as STEP_LOG
 from impinge.simulation.roots import NONE
-from impinge.simulation.step import stability_ratio, try_step
 from impinge.simulation.still import stop_slips_of
 
-# Dormand–Prince damps a decaying motion while h times its rate is below 3.3; keep clear of that.
-_STABLE = 2.5
 # Steps shorter than this many instants are kept as they are.
 _SHORT = 1e3
 # Feet that stick and yet slip by more than this (m/s) contradict each other: then one of them must slide.
@@ -114,10 +111,10 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         if due or plant.every_step:
             add_current(plant, w, log)
 
-        error = try_step(plant, w, t, h)
+        error = step_by(plant, w, t, h)
         if not np.isfinite(error) or (error > 1.0 and plant.fixed_step == 0.0):
             w.counts[REJECTED] += 1
-            w.time[STEP] = h * (max(0.2, 0.9 * error**-0.2) if np.isfinite(error) else 0.1)
+            shorten(plant, w, h, error)
             if w.time[STEP] < resolution(t) or plant.fixed_step > 0.0:
                 if np.isfinite(error) and steps_over(plant, w, log, TOO_SMALL, end):
                     continue
@@ -126,7 +123,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         low, high = find_event(plant, w, t, h) if plant.nc > 0 else (NONE, NONE)
         if w.counts[DOUBT] != 0 and plant.fixed_step == 0.0 and h > _SHORT * resolution(t):
             w.counts[REJECTED] += 1
-            w.time[STEP] = 0.5 * h
+            halve(plant, w, h)
             continue
         if plant.proof.prove == 0:
             count_proved(plant, w)
@@ -150,7 +147,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
         add_samples(plant, w, log, t, h, t + h)
         assign(w.y, w.trial)
         w.time[TIME] = end if t + h >= end - resolution(end) else t + h
-        assign(w.K[0], w.K[plant.tableau.c.size - 1])
+        assign(w.K[0], w.implicit.f[END] if is_implicit(w) else w.K[plant.tableau.c.size - 1])
         assign_rows(w.rows_start, w.rows_end)
         unsettled = False
         if plant.nt > 0:
@@ -161,12 +158,7 @@ def _advance(plant: Any, w: Any, log: Any, end: float, budget: int) -> int:
                 unsettled |= aimed_anew(plant, w)
         restore_gaps(plant, w)
         if plant.fixed_step == 0.0:
-            # Gustafsson's PI control with the constants of Hairer and Wanner's DOPRI5.
-            size = np.log(max(error, 1e-10))
-            factor = 0.9 * exp(0.04 * w.time[ERROR] - 0.17 * size)
-            proposal = h * min(10.0, max(0.2, factor), _STABLE / max(stability_ratio(plant, w, h), 1e-3))
-            w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
-            w.time[ERROR] = max(size, LEAST_ERROR)
+            lengthen(plant, w, h, error)
         if unsettled:
             assign(w.held, w.u)
             status = reconsider(plant, w, log, end - w.time[TIME])

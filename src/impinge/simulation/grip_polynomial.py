@@ -12,6 +12,7 @@ from impinge.compile import ask, jit
 from impinge.contact import friction
 from impinge.contact.law import NOTHING, PARTS, SLOW, TANGENT, TOUCHING
 from impinge.simulation import contacts
+from impinge.simulation.bristles import releases_at
 from impinge.simulation.plant import FORCE, PRESS, RATE, impulses
 from impinge.simulation.step import dense_polynomial
 
@@ -76,5 +77,6 @@ def write_friction_node(plant: Any, w: Any, rows: Any, c: int, n: int, scale: fl
         w.nodes[k + PARTS, n] = (friction.HELD - speed / friction.HELD) * (TOUCHING / SLOW)
     held = _square(rows[PRESS if plant.bristled[c] != 0 else FORCE, m:], first, last)
     limit = plant.mu[c] * rows[FORCE, i]
+    limit = releases_at(plant, c, limit) if slides else limit
     spare = (limit * limit - held) / scale * (TOUCHING / NOTHING)
     w.nodes[k, n] = -spare if slides else spare

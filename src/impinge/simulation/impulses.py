@@ -25,6 +25,8 @@ from impinge.contact.rows import minimum_norm, pivoted_cholesky
 from impinge.simulation.plant import RATE, assign
 from impinge.simulation.stepper import Stepper, StepWorkspace, delassus_at, kick, rates
 
+# A gap below this at the end of a step is closed if it was, even if it does not push (m).
+SHUT = 1e-12
 # A rate is not too small if this little of its terms is missing.
 _ROUNDING = 1e-13
 
@@ -202,3 +204,32 @@ def step_impulses(stepper: Stepper, k: StepWorkspace) -> int:
                 return status
         _apply(plant, k, size)
     return 0
+
+
+@jit
+def ask_of_struck(stepper: Any, k: Any, h: float) -> bool:
+    """Ask that nothing approaches which this step brings to its surface; return whether it struck anything.
+
+    A gap γ that closes within the step approaches at its end at γ/h. The coordinates get to the surface, but how much
+    of the impact is left for the next step would depend on when in the step the gap closes, and so would what friction
+    and other contacts do. An approach that is slower than what smooth forces change in the step is left as it is, since
+    it is of the order of the step; so is that of a single contact without friction, whose two impulses add up.
+    Contacts that stay open, and do not push, take no part.
+    """
+    plant, w, nh, struck, members, rubs = stepper.plant, k.w, stepper.plant.nh, False, 0, False
+    for c in range(plant.nc):
+        i = nh + c
+        if k.member[c] > 0:
+            members += 1
+            rubs |= plant.mu[c] > 0.0
+            if k.impulse[i] > 0.0:
+                struck |= -k.after[i] > abs(k.free[i] - w.rows_start[RATE, i]) + SHUT / h
+    if not struck or (members == 1 and not rubs):
+        return False
+    for c in range(plant.nc):
+        i = nh + c
+        shut = k.after[i] - k.least[i] <= SHUT / h
+        if shut and k.member[c] >= 0:
+            k.least[i] = max(k.least[i], 0.0)
+        k.member[c] = 0 if k.member[c] >= 0 and (shut or k.impulse[i] > 0.0) else -1
+    return True

@@ -18,6 +18,7 @@ from impinge.simulation.dynamics import evaluate, evaluate_and_press, restore_ga
 from impinge.simulation.guards import evaluate_inside, guards_of_rows, resolution, wants_change
 from impinge.simulation.locate import find_event
 from impinge.simulation.observe import note_extremes, note_state
+from impinge.simulation.pace import be_explicit
 from impinge.simulation.plant import (
     ERROR,
     LEAST_ERROR,
@@ -69,6 +70,7 @@ def restart(plant: Any, w: Any, longest: float) -> bool:
     """Begin afresh at the current state after the equations have changed; tell the same as `_resume`."""
     same = _resume(plant, w)
     w.time[ERROR] = LEAST_ERROR
+    be_explicit(w)
     if plant.fixed_step == 0.0:
         w.time[STEP] = first_step(plant, w, w.time[TIME], longest)
     return same
@@ -198,20 +200,18 @@ def carry_out(plant: Any, w: Any, log: Any, h: float, low: float, high: float, l
     if contacts.any_struck(w):
         assign(w.left_y, w.trial)  # velocities jump from those at the very instant
         assign_rows(w.rows_end, w.rows_start)
-    known = plant.strike == 0 or w.time[TAIL] == 0.0  # else a step is tried, which has rows of its own
-    if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h):
-        left_time = w.time[TIME]
+    changes = contacts.any_changed(plant, w)
+    if changes:
+        swap(w.direction, w.left_direction)
+        add_known_row(plant, w, log, left_time, w.left_y, w.left_mode, w.rows_end)
+        swap(w.direction, w.left_direction)
+    if plant.strike != 0 and _through_tail(plant, w, log, longest - low * h, changes, left_time):
+        left_time, changes = w.time[TIME], False
     same = restart(plant, w, longest)
 
     w.counts[STALLED] = w.counts[STALLED] + 1 if low * h < 1e3 * resolution(t) else 0
     w.time[LEFT_TIME] = left_time
-    if contacts.any_changed(plant, w):
-        swap(w.direction, w.left_direction)
-        if known:
-            add_known_row(plant, w, log, left_time, w.left_y, w.left_mode, w.rows_end)
-        else:
-            add_row(plant, w, log, left_time, w.left_y, w.left_mode)
-        swap(w.direction, w.left_direction)
+    if changes:
         _add_right(plant, w, log, left_time, same)
         w.time[ROW_TIME] = w.time[TIME]
     most = _MOST_EVENTS if plant.leap == 0 else _MANY_EVENTS
@@ -237,8 +237,11 @@ def _go_back(plant: Any, w: Any, t: float) -> None:
 
 
 @jit
-def _through_tail(plant: Any, w: Any, log: Any, longest: float) -> bool:
-    """Go through the bounces that were left out in one step, in contact; tell whether that was possible."""
+def _through_tail(plant: Any, w: Any, log: Any, longest: float, changes: bool, instant: float) -> bool:
+    """Go through the bounces that were left out in one step, in contact; tell whether that was possible.
+
+    The rows of this instant, if contacts change, are then those of the last bounce; its events are at the limit.
+    """
     t, tail = w.time[TIME], w.time[TAIL]
     if not 0.0 < tail < longest:
         return False
@@ -247,6 +250,10 @@ def _through_tail(plant: Any, w: Any, log: Any, longest: float) -> bool:
     if fits and plant.proof.prove != 0:
         fits = ask(plant.proof.prove, (plant, w, t, tail, NONE)) == 0
     if fits:
+        if changes:
+            add_known_row(plant, w, log, instant, w.y, w.mode, w.rows_start)
+            add_events(plant, w, log, t + tail)
+            w.time[ROW_TIME] = t
         add_samples(plant, w, log, t, tail, t + tail)
         assign(w.left_y, w.trial)
         assign(w.y, w.trial)

@@ -13,6 +13,7 @@ import numpy as np
 from impinge.compile import jit
 from impinge.contact.law import ABSENT, PARTS, TOUCHING, watched_by
 from impinge.simulation import contacts
+from impinge.simulation.directions import swings
 from impinge.simulation.grip_polynomial import friction_at, friction_polynomials, friction_scale, write_friction_node
 from impinge.simulation.guards import evaluate_inside, guards_at, guards_of_rows, resolution, wants_change
 from impinge.simulation.plant import DOUBT, VALUE, impulses
@@ -322,10 +323,10 @@ def _earlier(plant: Any, w: Any, t: float, h: float, theta: float) -> bool:
 def find_event(plant: Any, w: Any, t: float, h: float) -> tuple[float, float]:
     """Return the θ just before and just after the first event of the step just computed, or NONE twice.
 
-    The guard that falls there is noted in ``w.fired``. Where the polynomials contradict the true gaps, so that the
-    step is not to be kept, ``w.counts[DOUBT]`` is 1.
+    The guard that falls there is noted in ``w.fired``. Where the polynomials contradict the true gaps or do not show
+    friction as it is, so that the step is not to be kept, ``w.counts[DOUBT]`` is 1.
     """
-    w.counts[DOUBT] = 0
+    w.counts[DOUBT] = plant.settle != 0 and swings(plant, w)
     _candidates(plant, w, t, h)
     rounds = _ROUNDS + 4 * w.candidates.size
     for n in range(rounds):

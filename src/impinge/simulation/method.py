@@ -9,9 +9,9 @@ from impinge.errors import InputError, as_number, show
 from impinge.simulation.tableau import CLASSICAL, DORMAND_PRINCE
 
 
-def _check_prove(method: str, prove: object) -> None:
-    if not isinstance(prove, bool):
-        raise InputError(f"method {method}", "prove = True or False", show(prove), "Leave it out for True.")
+def _check_flag(method: str, name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InputError(f"method {method}", f"{name} = True or False", show(value), "Leave it out for True.")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class Adaptive:
             step can slip between its stages.
         budget: the most steps that may be tried within a twentieth of the longest step, by default a thousandth of
             the run; a run that needs more ends and names the contacts.
+        implicit: whether steps are linearly implicit, of order five, where springs and dampers of contacts are fast
+            against the motion and would keep explicit steps short: light bodies at rest on stiff contacts. One is tried
+            after 100 to 800 explicit ones, and kept to as long as it is so long that it costs less.
     """
 
     rtol: float = 1e-8
@@ -34,6 +37,7 @@ class Adaptive:
     max_step: float | None = None
     prove: bool = True
     budget: float = 20_000
+    implicit: bool = True
 
     tableau = DORMAND_PRINCE
     step = 0.0
@@ -47,7 +51,8 @@ class Adaptive:
                 f"rtol = {show(self.rtol)}, atol = {show(self.atol)}, max_step = {show(self.max_step)}",
                 "The defaults, rtol = 1e-8 and atol = 1e-10, suit most models.",
             )
-        _check_prove("Adaptive", self.prove)
+        _check_flag("Adaptive", "prove", self.prove)
+        _check_flag("Adaptive", "implicit", self.implicit)
         if not as_number(self.budget) >= 1:
             remedy = "The default, 20,000, suits most models; float('inf') is no budget."
             raise InputError("method Adaptive", "a budget of one step or more", show(self.budget), remedy)
@@ -70,11 +75,12 @@ class FixedStep:
     atol = 1e-10
     max_step = None
     budget = inf
+    implicit = False
 
     def __post_init__(self) -> None:
         if not 0 < as_number(self.step) < inf:
             raise InputError("method FixedStep", "a step above zero, in seconds", show(self.step), "Give e.g. 1e-3.")
-        _check_prove("FixedStep", self.prove)
+        _check_flag("FixedStep", "prove", self.prove)
 
 
 Method = Adaptive | FixedStep

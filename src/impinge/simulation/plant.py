@@ -24,8 +24,10 @@ from impinge.contact.law import GUARDS, PARTS
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS
 from impinge.simulation.extremes import Extremes, extremes_of
+from impinge.simulation.implicit_system import ImplicitWorkspace, implicit_workspace
 from impinge.simulation.proof import Proof, ProofWorkspace, proof_workspace
 from impinge.simulation.roots import NODES, root_workspace
+from impinge.simulation.rosenbrock import Rosenbrock
 from impinge.simulation.tableau import Tableau
 
 # Rows of the arrays that describe constraints, gaps, slips and extents (nh + nc + ns + ne) at one instant.
@@ -41,6 +43,7 @@ class Plant(NamedTuple):
     settle: int  # what decides for all contacts at once, or 0 if none may slide
     stop_slips: int  # what keeps still what sticks
     leap: int  # what steps over contacts that change without end, or 0
+    implicit: int  # what steps where the motion is stiff, or 0
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
     halt: int  # what stops the slips of contacts that close and never slide, or 0 if none is stopped so
     note: int  # what keeps the extremes of a run, of a state
@@ -76,6 +79,7 @@ class Plant(NamedTuple):
     passed: Integers  # its mode beyond the end of its surface, or −1
     sliding: Integers  # its mode while it slides, or −1
     bristled: Integers  # whether it may slide and sticks compliantly
+    grain: Vector  # what its bristles' dampers bear at speeds that the tolerance leaves open, N
     halted: Integers  # whether it never slides and sticks compliantly: an impulse stops its slips when it closes
     normal: Integers  # for each row, that of the gap of its contact
     restitution: Vector  # with which velocities jump when a contact closes; below zero: they do not
@@ -84,6 +88,7 @@ class Plant(NamedTuple):
     proof: Proof
     stabilization: Vector
     tableau: Tableau
+    rosenbrock: Rosenbrock
     rtol: float
     atol: float
     fixed_step: float
@@ -140,6 +145,7 @@ class Workspace(NamedTuple):
     turned: Integers  # how often each contact has begun to slide from a stand at this instant
     struck: Integers  # contacts that pushed in an impact at this instant, or whose slips an impulse stopped
     impact: ImpactWorkspace
+    implicit: ImplicitWorkspace
     proof: ProofWorkspace
     since: Vector
     extremes: Extremes
@@ -148,11 +154,12 @@ class Workspace(NamedTuple):
 
 # Indices into Workspace.time.
 TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED, BEGAN, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+STABLE = 11  # the length up to which explicit steps are stable, where that is what limits them
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 3, 4, 5, 6, 7
-CROWD, LEAPS, AGAIN, SLOW, HASTE = 8, 9, 10, 11, 12
+CROWD, LEAPS, AGAIN, SLOW, HASTE, STIFF, KNOWN, PATIENCE, LATELY = 8, 9, 10, 11, 12, 13, 14, 15, 16
 
 
 class Log(NamedTuple):
@@ -219,6 +226,18 @@ def works(plant: Any) -> int:
 
 
 @jit
+def acting(plant: Any) -> int:
+    """Return how many components may act on the motion: coordinates, velocities, slips and bristles."""
+    return plant.nq + plant.nv + plant.nt + plant.nb
+
+
+@jit
+def acting_place(plant: Any, j: int) -> int:
+    """Return where the j-th of these stands; the gaps stand between them."""
+    return j if j < plant.nq + plant.nv else j + plant.nc
+
+
+@jit
 def assign(target: Any, source: Any) -> None:
     """Copy a vector into the first elements of another; slices would ask numba for memory."""
     for i in range(source.size):
@@ -252,8 +271,8 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf]),
-        counts=np.zeros(13, dtype=np.int64),
+        time=np.array([0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, 0.0]),
+        counts=np.zeros(17, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
@@ -290,6 +309,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
+        implicit=implicit_workspace(*((n, plant.nq + plant.nv + plant.nt + plant.nb) if plant.implicit else (0, 0))),
         proof=proof_workspace(plant.proof),
         since=np.zeros(plant.nc),
         extremes=extremes_of(plant.nc, plant.ns),

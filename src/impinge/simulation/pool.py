@@ -56,10 +56,11 @@ def _placed(fields: Any, memory: Any) -> Any:
 def room_for(plant: Plant, kernel_size: int) -> Iterator[Room]:
     """Lend a workspace for one run of a plant; no two runs have the same one at a time."""
     tableau = plant.tableau.dense.shape
-    rows = (plant.nh, plant.nc, plant.ns, plant.ne, plant.nt, plant.nb, int(plant.strike + plant.settle != 0))
+    rows = (plant.nh, plant.nc, plant.ns, plant.ne, plant.nt, plant.nb)
+    kinds = int(plant.strike + plant.settle != 0), int(plant.implicit != 0)
     proof = plant.proof.offset.size, plant.proof.paths, int(plant.proof.trace != 0)
     sizes = (plant.nq, plant.nv, plant.nu, plant.ny, plant.signal_size, kernel_size)
-    free = _free.setdefault((*sizes, *rows, *proof, *tableau), [])
+    free = _free.setdefault((*sizes, *rows, *kinds, *proof, *tableau), [])
     try:
         room = free.pop()
     except IndexError:

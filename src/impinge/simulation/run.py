@@ -21,6 +21,7 @@ from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.dynamics import find_press, right_hand_side
 from impinge.simulation.event_driven import EventDriven
 from impinge.simulation.halt import halt
+from impinge.simulation.implicit import implicit_step
 from impinge.simulation.inside import look
 from impinge.simulation.instant import DONE
 from impinge.simulation.leap import leap
@@ -32,6 +33,7 @@ from impinge.simulation.proof import Proof, no_proof, proof_of, proof_of_scene
 from impinge.simulation.prove import prove
 from impinge.simulation.record import ROWS, add_current, measure
 from impinge.simulation.result import Result
+from impinge.simulation.rosenbrock import RODAS5P
 from impinge.simulation.scene_bounds import bound_scene, trace_scene
 from impinge.simulation.scene_model import SceneModel
 from impinge.simulation.settle import settle
@@ -45,6 +47,8 @@ from impinge.simulation.trace import bound, trace
 FloatArray = NDArray[np.float64]
 
 _DEFAULT_SAMPLES = 500
+# Forces of dampers are as uncertain as they are at this many times the tolerance of velocities.
+_GRAIN = 10.0
 _DEFAULT_STEPS = 50  # at least, unless the method says otherwise
 
 
@@ -201,6 +205,7 @@ def plant_of(
         find_press=find_press.address,
         settle=settle.address if len(model.gaps) > 1 and tables.slides else 0,
         leap=leap.address if len(model.gaps) > 1 and tables.slides else 0,
+        implicit=implicit_step.address if method.implicit and tables.compliant else 0,
         stop_slips=stop_slips.address if tables.slides else 0,
         strike=strike.address if tables.rigid else 0,
         halt=halt.address if tables.halts else 0,
@@ -214,11 +219,12 @@ def plant_of(
         **sizes(model),
         signal_size=model.signals.size,
         parameters=parameters,
-        **tables.fields,
+        **tables.fields | {"grain": _GRAIN * method.atol * tables.fields["grain"]},
         mu=friction_of(model, parameters),
         proof=no_proof(),
         stabilization=np.array(gains),
         tableau=method.tableau,
+        rosenbrock=RODAS5P,
         rtol=method.rtol,
         atol=method.atol,
         fixed_step=float(method.step),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import jit
+from impinge.compile import inlined, jit
 from impinge.simulation.dynamics import evaluate, evaluate_and_press
 from impinge.simulation.plant import VALUE, assign_rows
 
@@ -62,31 +62,42 @@ def _finite(y: Any) -> float:
 
 
 @jit
-def _error(plant: Any, w: Any, t: float, h: float) -> float:
-    """Return the largest component of the error estimate over its tolerance, infinite if not finite.
+def watched(plant: Any) -> int:
+    """Return how many components of a state step control watches: coordinates, velocities, rows, bristles, extents."""
+    return plant.nq + plant.nv + plant.nc + plant.nt + plant.nb + plant.ne
 
-    Coordinates, velocities, gaps, slips, bristles and extents count. Gaps, slips and extents also have the difference
-    between their integrated and true values: a surface whose bumps fall between the stages shows there. In brief steps
-    these three, on which no motion depends, must only be finite.
+
+@inlined
+def over_tolerance(plant: Any, w: Any, i: int, estimate: float, watch: float) -> float:
+    """Return the error of a component of the step just computed over its tolerance, infinite if it is not finite.
+
+    Gaps, slips and extents also have the difference between their integrated and true values: a surface whose bumps
+    fall between the stages shows there. With ``watch`` zero these three, on which no motion depends, must only be
+    finite.
     """
-    if plant.fixed_step > 0.0:
-        return _finite(w.trial)
-    worst = 0.0
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
     rows = x + plant.nc + plant.nt
     extents = rows + plant.nb
+    if x <= i < rows or i >= extents:
+        row = plant.nh + i - x if i < rows else m + i - extents
+        estimate = watch * max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
+    ratio = estimate / (plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i])))
+    return ratio if np.isfinite(ratio) and np.isfinite(w.trial[i]) else np.inf
+
+
+@jit
+def _error(plant: Any, w: Any, t: float, h: float) -> float:
+    """Return the largest component of the error estimate over its tolerance, infinite if not finite."""
+    if plant.fixed_step > 0.0:
+        return _finite(w.trial)
+    worst = 0.0
     tableau, watch = plant.tableau, 1.0 if h > _BRIEF * (1.0 + 0.01 * abs(t)) else 0.0
-    for i in range(extents + plant.ne):
+    for i in range(watched(plant)):
         estimate = 0.0
         for s in range(tableau.c.size):
             estimate += tableau.error[s] * w.K[s, i]
-        estimate = abs(h * estimate)
-        if x <= i < rows or i >= extents:
-            row = plant.nh + i - x if i < rows else m + i - extents
-            estimate = watch * max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
-        scale = plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i]))
-        ratio = estimate / scale
-        if not np.isfinite(ratio) or not np.isfinite(w.trial[i]):
+        ratio = over_tolerance(plant, w, i, abs(h * estimate), watch)
+        if ratio == np.inf:
             return np.inf
         worst = max(worst, ratio)
     return worst

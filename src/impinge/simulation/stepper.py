@@ -33,6 +33,8 @@ class StepWorkspace(NamedTuple):
     problem: RestitutionWorkspace
     velocity: Vector  # v⁻: after the smooth forces and what the constraints take of them, nv
     next: Vector  # v⁺, nv
+    travel: Vector  # the velocity along which coordinates move, nv: v⁺ unless something was struck
+    travel_rates: Vector  # the rates that it gives the rows, m
     guess: Vector  # state at the end of the step, as the implicit scheme has it so far, 2 nv
     before: Vector  # rates of the rows with the smooth forces alone, m
     free: Vector  # with v⁻, m
@@ -60,6 +62,8 @@ def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
         problem=restitution_workspace(contacts, plant.nc, facets),
         velocity=np.zeros(plant.nv),
         next=np.zeros(plant.nv),
+        travel=np.zeros(plant.nv),
+        travel_rates=np.zeros(m),
         guess=np.zeros(2 * plant.nv),
         before=np.zeros(m),
         free=np.zeros(m),

@@ -21,6 +21,7 @@ from impinge.simulation.judge import judge
 from impinge.simulation.observe import note
 from impinge.simulation.plant import TIME, Plant, Workspace
 from impinge.simulation.proof import no_proof
+from impinge.simulation.rosenbrock import RODAS5P
 from impinge.simulation.stepper import Stepper, step_workspace
 from impinge.simulation.tableau import CLASSICAL
 from impinge.simulation.tables import contact_tables, sizes
@@ -76,6 +77,7 @@ def stepping_plant(
         settle=0,
         stop_slips=0,
         leap=0,
+        implicit=0,
         strike=0,
         halt=0,
         note=note.address,
@@ -93,6 +95,7 @@ def stepping_plant(
         proof=no_proof(),
         stabilization=np.zeros(2),
         tableau=CLASSICAL,
+        rosenbrock=RODAS5P,
         rtol=1e-8,
         atol=1e-10,
         fixed_step=step,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import keep_array
-from impinge.contact.law import FUNCTIONS, ContactLaw, check_gains, sticks_compliantly
+from impinge.contact.law import FUNCTIONS, TANGENT, ContactLaw, Law, check_gains, is_compliant, sticks_compliantly
 from impinge.model import Gap
 from impinge.simulation.system import System
 
@@ -22,12 +22,14 @@ class ContactTables(NamedTuple):
         rigid: whether any contact is rigid, so that velocities jump when it closes.
         slides: whether any contact may slide.
         halts: whether any contact has slips that an impulse stops when it closes.
+        compliant: whether any contact is a spring, which may be stiff.
     """
 
     fields: dict[str, Any]
     rigid: bool
     slides: bool
     halts: bool
+    compliant: bool
 
 
 def contact_tables(model: System, laws: Sequence[ContactLaw]) -> ContactTables:
@@ -71,6 +73,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "passed": np.array(passed, dtype=np.int64),
         "sliding": np.array(sliding, dtype=np.int64),
         "bristled": np.array([g.slides and sticks_compliantly(one) for g, one in zip(gaps, laws, strict=True)], int),
+        "grain": np.array([_damper(one) if g.slides else 0.0 for g, one in zip(gaps, laws, strict=True)]),
         "halted": np.array([_is_halted(g, one) for g, one in zip(gaps, laws, strict=True)], int),
         "normal": np.concatenate([np.arange(gap_rows), constraints + np.repeat(np.arange(len(gaps)), counts)]),
     }
@@ -87,7 +90,16 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "nr": len(gaps) if slides else 0,
     }
     rigid, halts = bool((tables["restitution"] >= 0).any()), bool(tables["halted"].any())
-    return ContactTables({**tables, **sizes}, rigid, slides, halts)
+    return ContactTables({**tables, **sizes}, rigid, slides, halts, any(map(is_compliant, laws)))
+
+
+def _damper(law: ContactLaw) -> float:
+    """Return the damping with which a contact sticks, N·s/m; zero if its law sticks rigidly."""
+    if not isinstance(law, Law) or not sticks_compliantly(law):
+        return 0.0
+    slopes = np.zeros(2)
+    law.slope(law.closed.index(True), TANGENT, 0.0, 0.0, np.array([*law.gains, 0.0], dtype=float), slopes)
+    return -float(slopes[1])
 
 
 def _is_halted(gap: Gap, law: ContactLaw) -> bool:

@@ -3,6 +3,7 @@
     while t < end:
         record x at t if it is due
         v⁻ ← v + h a;  p ← impulses;  v⁺ ← v⁻ + M⁻¹Aᵀp;  q⁺ ← q + h v⁺
+        if something was struck: p, v⁺ ← the whole impact at once, from v⁻
         evaluate the kernel at t + h: it serves what is recorded there, and the next step
         modes ← who pushed; record both ends of the step, and the events, if one changed
 
@@ -23,6 +24,7 @@ from impinge.contact.law import SLOW, TOUCHING
 from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.guards import resolution
+from impinge.simulation.impulses import SHUT, ask_of_struck
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
 from impinge.simulation.observe import note_extremes
 from impinge.simulation.observe_impulses import note_bend, note_step_friction, note_work
@@ -50,8 +52,6 @@ GAVE_UP, UNSETTLED = 8, 9
 # A step may be longer by this share of its length to end where it must: much shorter ones would make gaps that are
 # rounding into speeds.
 _STRETCH = 1e-3
-# A gap below this at the end of a step stays closed if it was, even if it did not push (m).
-_SHUT = 1e-12
 # The implicit scheme iterates so often, until velocities change by less than this share.
 _MOST_ITERATIONS, _SETTLED = 100, 1e-13
 
@@ -71,6 +71,13 @@ def _describe(stepper: Any, k: Any) -> None:
 
 
 @jit
+def _set_free(plant: Any, w: Any, k: Any, h: float) -> None:
+    """Write v + h a to ``k.velocity``."""
+    for j in range(plant.nv):
+        k.velocity[j] = w.y[plant.nq + j] + h * w.out[j]
+
+
+@jit
 def _ask(stepper: Any, k: Any, h: float) -> None:
     """Write v + h a to ``k.velocity``, the least rates of constraints and gaps, and who may touch.
 
@@ -80,8 +87,7 @@ def _ask(stepper: Any, k: Any, h: float) -> None:
     """
     plant, w = stepper.plant, k.w
     nh, nv, m = plant.nh, plant.nv, plant.nh + plant.nc + plant.ns
-    for j in range(nv):
-        k.velocity[j] = w.y[plant.nq + j] + h * w.out[j]
+    _set_free(plant, w, k, h)
     for i in range(nh + plant.nc):
         g = w.out[nv + i]
         k.least[i] = -g / (h if i >= nh and g > 0.0 else max(h, stepper.step))
@@ -126,6 +132,26 @@ def _iterate(stepper: Any, k: Any, t: float, h: float) -> int:
 
 
 @jit
+def _strike(stepper: Any, k: Any, h: float) -> int:
+    """Let the coordinates move along the velocity just found, and find v⁺ anew if something is struck within the step.
+
+    The whole impact is one problem then, from the velocity before it, as where events are located. If that has no
+    solution, as between walls that close in, v⁺ is what it was.
+    """
+    plant, w = stepper.plant, k.w
+    assign(k.travel, k.next)
+    assign(k.travel_rates, k.after)
+    if stepper.scheme == EXPLICIT or not ask_of_struck(stepper, k, h):
+        return DONE
+    _set_free(plant, w, k, h)
+    status = _impulses(stepper, k)
+    if status != DONE:
+        _ask(stepper, k, h)
+        status = _impulses(stepper, k)
+    return status
+
+
+@jit
 def _account(stepper: Any, k: Any, h: float) -> None:
     """Add impulses and their work: p times the mean of the rates before and after, first of what the constraints hold.
 
@@ -161,7 +187,7 @@ def _decide(plant: Any, k: Any, c: int) -> int:
             return 0 if gap > TOUCHING else mode
         if w.rows_start[VALUE, plant.extent[c]] <= 0.0:
             return plant.passed[c] if gap <= TOUCHING else 0
-    shut = plant.closed[c, mode] != 0 and gap <= _SHUT and k.after[i] <= _SHUT
+    shut = plant.closed[c, mode] != 0 and gap <= SHUT and k.after[i] <= SHUT
     if not (k.impulse[i] > 0.0 or shut):
         return 0
     if plant.sliding[c] >= 0 and length(k.after[m:], plant.slips[c], plant.slips[c + 1]) > CREEP:
@@ -181,6 +207,8 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     status = _impulses(stepper, k)
     if status == DONE and stepper.scheme == IMPLICIT:
         status = _iterate(stepper, k, t, h)
+    if status == DONE:
+        status = _strike(stepper, k, h)
     if status != DONE:
         return status
     for j in range(nv):
@@ -192,7 +220,7 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
         w.left_mode[c] = w.mode[c]
     _account(stepper, k, h)
     for j in range(nv):
-        w.y[j] += h * (w.y[nq + j] if stepper.scheme == EXPLICIT else k.next[j])
+        w.y[j] += h * (w.y[nq + j] if stepper.scheme == EXPLICIT else k.travel[j])
         w.y[nq + j] = k.next[j]
     first = works(plant)
     for sign in range(2):  # half of each end's power
@@ -206,7 +234,7 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     w.time[TIME] = end
     w.counts[STEPS] += 1
     note_extremes(plant, w, w.rows_start)
-    note_bend(plant, w, h, w.rows_end[RATE] if stepper.scheme == EXPLICIT else k.after, w.rows_end, end)
+    note_bend(plant, w, h, w.rows_end[RATE] if stepper.scheme == EXPLICIT else k.travel_rates, w.rows_end, end)
     note_work(plant, w, k.free, k.after, k.least, k.impulse, end)
     if plant.nt > 0:
         note_step_friction(plant, w, h, k.after, k.least, k.impulse, end)

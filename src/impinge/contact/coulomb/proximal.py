@@ -23,7 +23,7 @@ from impinge.contact.coulomb.problem import BALANCE, MISSES, PREDICT
 
 _STIFF, _RUBBING, _SPREAD = 1e6, 1e-2, 1e3  # κ; friction's share of it; largest range of K over own stiffness
 _SOFT, _RISE, _STIFFEST = 1e2, 1e2, 1e9  # κ to begin with where Newton's method needs help, its growth, and its most
-_WAIT = 40  # steps in which the largest miss need not fall
+_WAIT, _DRIFT = 40, 200  # steps in which the largest miss need not fall: from p = 0, and from impulses that hardly miss
 _FALLS = 0.5  # reduction of the largest miss that makes one more step worth it
 EXTRA = 1e-3  # of the limit: what is larger is worth one more step, which costs little
 
@@ -32,7 +32,7 @@ _WEAKEST, _STRONG, _STRONGEST, _CONVEX = 3.0, 1e4, 1e8, 3e3  # κ: at first, eno
 _STRONGER, _WEAKER = 3.0, 0.3
 _WORSE = 5.0  # growth of the largest miss that is accepted
 _LESS, _PATIENCE = 0.7, 50  # what counts as better, and how many changes without it end what is good already
-_GOOD = 1e-2  # miss over the scale that is good already
+GOOD = 1e-2  # miss over the scale that is good already
 _SLOW = 0.3  # reduction of the largest miss that asks for a larger κ
 
 
@@ -99,22 +99,9 @@ def _first(problem: Any, work: Any, i: int, patient: bool) -> bool:
 
 
 @jit
-def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) -> bool:
-    """Find the impulses of vanishing compliance of an island; those that there are say who pushes, sticks and slides.
-
-    Args:
-        problem: packed `Problem`.
-        work: packed `Work`.
-        i: the island.
-        limit: of the largest miss.
-        patient: whether to go on if Newton's method does not arrive at once.
-
-    Returns:
-        Whether their largest miss is below the limit.
-    """
+def _take_out(problem: Any, work: Any, i: int, limit: float, wait: int) -> bool:
+    """Take the compliance out of the velocities by further steps; say whether the largest miss is below the limit."""
     kappa, miss, waited = _STIFF, np.inf, 0
-    if not _first(problem, work, i, patient):
-        return False
     while True:
         _exchange(problem, work, i, False)
         ask(work.calls[MISSES], (problem, work, i))
@@ -127,7 +114,7 @@ def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) 
             return True
         if not now <= _LESS * miss:  # contacts that hardly contradict each other: impulses drift until one gives way
             waited += 1
-            if waited > _WAIT:
+            if waited > wait:
                 return now <= limit
             if kappa < _STIFFEST:
                 kappa *= _RISE
@@ -141,6 +128,35 @@ def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) 
             _weigh(work, i, kappa, True)
             if not _balanced(problem, work, i):
                 return now <= limit
+
+
+@jit
+def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) -> bool:
+    """Find the impulses of vanishing compliance of an island; those that there are say who pushes, sticks and slides.
+
+    Args:
+        problem: packed `Problem`.
+        work: packed `Work`.
+        i: the island.
+        limit: of the largest miss.
+        patient: whether to go on if Newton's method does not arrive at once.
+
+    Returns:
+        Whether their largest miss is below the limit.
+    """
+    return _first(problem, work, i, patient) and _take_out(problem, work, i, limit, _WAIT)
+
+
+@jit
+def let_drift(problem: Any, work: Any, i: int, limit: float) -> bool:
+    """Take stiff steps from impulses that hardly miss, until those drift no more; say whether that is so.
+
+    Where contacts nearly contradict each other, impulses grow by K u in a step until one slides: weak contacts, and
+    sweeps, do not get there.
+    """
+    _weigh(work, i, _STIFF, True)
+    copy(work, i, problem.v, work.base)
+    return _balanced(problem, work, i) and _take_out(problem, work, i, limit, _DRIFT)
 
 
 @jit
@@ -173,7 +189,7 @@ def find_any(problem: Any, work: Any, i: int, limit: float) -> float:
             best, waited = miss, 0
         else:
             waited += 1
-            if waited > _PATIENCE and miss <= _GOOD * work.residual[1]:
+            if waited > _PATIENCE and miss <= GOOD * work.residual[1]:
                 break
         copy(work, i, work.x, work.base)
     ask(work.calls[MISSES], (problem, work, i))  # the last impulses may have been rejected

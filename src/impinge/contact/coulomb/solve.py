@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.ordering import find_islands
 from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work
-from impinge.contact.coulomb.proximal import EXTRA, clear, find_any, find_smallest
+from impinge.contact.coulomb.proximal import EXTRA, GOOD, clear, find_any, find_smallest, let_drift
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
@@ -79,13 +79,26 @@ def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
 
 
 @jit
+def _return(problem: Any, work: Any, i: int) -> None:
+    """Return to the impulses of an island that were kept."""
+    _keep(problem, work, i, True)
+    ask(work.calls[MISSES], (problem, work, i))
+
+
+@jit
 def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
-    """Find any impulses of an island, from those that there are, and the smallest from there; keep the better."""
+    """Find any impulses of an island, from those that there are, and the smallest; else go on from what hardly misses.
+
+    What is found first stays if nothing else is.
+    """
     find_any(problem, work, i, limit)
     _keep(problem, work, i, False)
-    if not find_smallest(problem, work, i, limit, True):
-        _keep(problem, work, i, True)
-        ask(work.calls[MISSES], (problem, work, i))
+    if find_smallest(problem, work, i, limit, True):
+        return True
+    _return(problem, work, i)
+    if work.residual[2] > limit and work.residual[2] <= GOOD * work.residual[1]:
+        if not let_drift(problem, work, i, limit):
+            _return(problem, work, i)
     return work.residual[2] <= limit
 
 
@@ -94,7 +107,7 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     """Solve one island.
 
     Check the impulses that there are. For a coarse tolerance sweep if that is cheaper than to factorize. Else find the
-    smallest impulses. If that fails find any, from none and then from many sweeps, and the smallest from there.
+    smallest impulses. If that fails find any, from none and then from many sweeps, and go on from there.
     """
     ask(work.calls[MISSES], (problem, work, i))
     if work.residual[2] <= min(limit, max(EXTRA * limit, _FINE * work.residual[1])):

@@ -8,13 +8,14 @@ impulses p = h λ, and the gap linearized where the step begins,
 
 (On page 16 the notes mix powers of h and turn the obstacle's sign; this is what they use on pages 10 and 13.)
 
-Events are not located: a contact that would close within the step closes by its end. An impact takes two steps if
-it has no restitution: the first brings the body to the surface, the second stops it. With restitution e, a gap that
-would close within the step and approaches at the speed a, before and after the step's smooth forces (the lesser of
-the two counts), leaves at e a at once: γ̇⁺ ≥ max(−γ/h, e a). It turns back up to h a above the surface, so impact
-times are right to first order. A rebound that the smooth forces would end within the step is none: bounces that
-become ever smaller end. Where several contacts or friction would give the bodies more energy by that than they had
-(Newton's hypothesis does), restitution is taken back just as far as needed.
+Events are not located: a contact that would close within the step closes by its end, and approaches there at γ/h. An
+impact without restitution is one problem all the same: where friction or several contacts take part, v⁺ is found anew
+without this approach, while q moves along the velocity that had it. With restitution e, a gap that would close within
+the step and approaches at the speed a, before and after the step's smooth forces (the lesser of the two counts), leaves
+at e a at once: γ̇⁺ ≥ max(−γ/h, e a). It turns back up to h a above the surface, so impact times are right to first
+order. A rebound that the smooth forces would end within the step is none: bounces that become ever smaller end. Where
+several contacts or friction would give the bodies more energy by that than they had (Newton's hypothesis does),
+restitution is taken back just as far as needed.
 
 Beside the method itself there are the two that it is measured against. "explicit" moves positions with the old
 velocity and sees a contact only once it is closed. "implicit" evaluates forces, directions and the true gaps at the

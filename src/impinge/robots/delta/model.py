@@ -29,8 +29,8 @@ def delta(z: Sequence[float] = HOME, **parameters: float) -> Model:
 
     Coordinates ``q11`` … ``q33``; inputs: motor torques ``u1`` … ``u3``, matched disturbances ``tau_u1`` …
     ``tau_u3``, virtual ones ``tau_v11`` … ``tau_v33`` on every joint, and a force ``f1`` … ``f3`` on the flange,
-    which acts through J_v (14). Outputs: motor angles ``y1`` … ``y3`` (5), which is all that the robot measures, and
-    the flange's position ``z1`` … ``z3``.
+    which acts through J_v (14); all but the motor torques are disturbances. Outputs: motor angles ``y1`` … ``y3`` (5),
+    which is all that the robot measures, and the flange's position ``z1`` … ``z3``.
 
     Args:
         z: where the flange is, m.
@@ -113,14 +113,17 @@ def _robot(b: ModelBuilder, z: Sequence[float], parameters: Mapping[str, float])
             b.damping(p[d] * v[j], along=arm.q[j])
     for name, about in (("u", "motor torque"), ("tau_u", "matched disturbance")):
         for i, arm in enumerate(arms):
-            b.force(b.input(f"{name}{i + 1}", "N·m", about=about), along=arm.q[0])
+            torque = b.input(f"{name}{i + 1}", "N·m", about=about, disturbance=name != "u")
+            b.force(torque, along=arm.q[0])
     for i, arm in enumerate(arms):
         for j in range(3):
-            b.force(b.input(f"tau_v{i + 1}{j + 1}", "N·m", about="virtual disturbance"), along=arm.q[j])
+            torque = b.input(f"tau_v{i + 1}{j + 1}", "N·m", about="virtual disturbance", disturbance=True)
+            b.force(torque, along=arm.q[j])
     threefold = sum(flange(arms), ca.SX(3, 1))  # its gradient is in the loops already
     position = threefold / 3
     for k in range(3):
-        b.force(b.input(f"f{k + 1}", "N", about="force on the flange") / 3, along=threefold[k])
+        force = b.input(f"f{k + 1}", "N", about="force on the flange", disturbance=True)
+        b.force(force / 3, along=threefold[k])
     for k, h in enumerate(ca.vertsplit(loop(arms))):
         b.constraint(f"loop{k + 1}", h)
     for i, arm in enumerate(arms):

@@ -26,6 +26,7 @@ class ContactTable:
         normal: n × 3.
         place: midway between the two surfaces, n × 3, m.
         force: on the first part, world axes, n × 3, N. The second feels the opposite.
+            Friction of a patch acts in its plane, nearer to the center of pressure than ``place``.
     """
 
     parts: tuple[str, ...]

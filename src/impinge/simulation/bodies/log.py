@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from impinge.compile import Integers, Matrix, ask, jit
 from impinge.geometry.table import GAP, NORMAL, PLACE
-from impinge.simulation.bodies.stage import DEEPEST, GRIPPED, LAST, LENGTH, LIFTED, NOW, ROW_TIME, WORK
+from impinge.simulation.bodies.smooth import set_velocities
+from impinge.simulation.bodies.stage import DEEPEST, GRIPPED, KICK, LAST, LIFTED, NOW, ROW_TIME, WORK
 
 # Numbers of a row beside time, state and inputs: kinetic and potential energy, work of contacts and grips, energy
 # lifted by corrections, deepest penetration so far. Then six for each grip.
@@ -29,7 +30,10 @@ class SceneLog(NamedTuple):
 
 @jit
 def energies(world: Any, s: Any, out: Any) -> None:
-    """Write kinetic and potential energy of the free bodies."""
+    """Write kinetic and potential energy of the free bodies.
+
+    Velocities are those that steps go on with, half a step before: contacts never make this energy grow.
+    """
     out[0], out[1] = 0.0, 0.0
     for f in range(world.kind.size):
         if world.place[f] >= 0:
@@ -52,7 +56,7 @@ def _add_contact(s: Any, log: Any, c: int) -> None:
         row[7 + i] = last.point[c, PLACE + i]
         row[10 + i] = 0.0
         for r in range(3):
-            row[10 + i] += last.axes[c, r, i] * last.impulse[c, r] / s.time[LENGTH]
+            row[10 + i] += last.axes[c, r, i] * last.impulse[c, r] / s.time[KICK]
     log.used[CONTACTS] += 1
 
 
@@ -105,6 +109,7 @@ def add_row(world: Any, s: Any, log: Any, t: float) -> bool:
         return True
     if log.used[ROWS] >= log.rows.shape[0] or log.used[CONTACTS] + s.used[LAST] > log.contacts.shape[0]:
         return False
+    set_velocities(world, s)
     row = log.rows[log.used[ROWS]]
     row[0] = t
     k = 1
@@ -112,7 +117,7 @@ def add_row(world: Any, s: Any, log: Any, t: float) -> bool:
         row[k + i] = s.q[i]
     k += s.q.size
     for i in range(s.v.size):
-        row[k + i] = s.v[i]
+        row[k + i] = s.instant[i]
     k += s.v.size
     for i in range(s.u.size):
         row[k + i] = s.u[i]

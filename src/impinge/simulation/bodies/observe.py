@@ -25,7 +25,7 @@ def _keep(s: Any, kind: int, number: float, c: int) -> None:
 
 
 @jit
-def note_contacts(s: Any, h: float) -> None:
+def note_contacts(s: Any, h: float, kick: float) -> None:
     """Note the depths, friction and work of a step's impulses, and where its rates bring the gaps.
 
     Rates are those seen from the other surface. Impulses miss their law by a rate that the solver says. That changes
@@ -45,7 +45,7 @@ def note_contacts(s: Any, h: float) -> None:
         gap, p = now.point[c, GAP], problem.impulse[c]
         own = problem.bias[c, 0] - s.pushed[c]
         rate = rate_of(problem, c, 0, problem.v) + own
-        now.expected[c] = gap + h * rate
+        now.expected[c] = gap + h * (rate_of(problem, c, 0, s.travel) + own)
         _keep(s, DEPTH, -gap, c)
         if p[0] <= 0.0 or s.kept[c] >= 0:
             continue
@@ -64,7 +64,7 @@ def note_contacts(s: Any, h: float) -> None:
         _keep(s, EXCESS, (size - limit) / (limit + _SHARE * most), c)
         speed = speed**0.5
         if speed > MOVES and not rebounds:
-            _keep(s, DRIVE, (power - 2.0 * miss * size) / h, c)
-            _keep(s, RUB, size * speed / h, c)
+            _keep(s, DRIVE, (power - 2.0 * miss * size) / kick, c)
+            _keep(s, RUB, size * speed / kick, c)
     if moved > 0.0:
         _keep(s, CREATED, (work - 2.0 * miss * total) / moved, who)

@@ -2,6 +2,10 @@
 
 A contact that would close within the step with the approach speed a, and has a restitution e, leaves at e a. If more
 energy came out of that than went in, the impulses are taken back towards those without restitution just far enough.
+
+A gap γ that closes within the step without restitution still approaches at γ/h at its end. Positions move along this
+velocity, `travel`, and so reach the surface; v⁺ is that of the whole impact, one problem from v⁻. How much of an impact
+were left to the next step would else depend on when in the step the gap closes, and so would what friction does.
 """
 
 from __future__ import annotations
@@ -9,12 +13,17 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import ask, entry, jit
-from impinge.contact.coulomb.solve import NO_ROOM
+from impinge.contact.coulomb.solve import NO_ROOM, SOLVED
 from impinge.contact.coulomb.sweeps import prepare
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.stage import NOW, Stage
-from impinge.simulation.bodies.touch import deepest
+from impinge.simulation.impulses import SHUT
+
+_MISSES = 10.0  # so many times what the solver misses is none
+_BENT = 4.0  # times what gravity does: how far a gap that bends within a step may be below zero, and return in the next
+_TWICE = 2.0  # as fast as a gap closes that bends steadily, it may return
+_BEYOND = 1e3  # over the fastest rate of approach: faster than any contact comes to approach
 
 TOUCHING = 1e-12  # a gap that is no more than rounding of positions, m: redundant contacts would share loads by it
 
@@ -45,6 +54,26 @@ def _rebound(s: Any, c: int, h: float) -> float:
 
 
 @jit
+def scale_of(s: Any, h: float) -> float:
+    """Return the speed that misses are measured against: what gravity gives within the step, at least."""
+    g = s.world.gravity
+    return h * max((g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5, 1.0)
+
+
+@jit
+def _depth_to_return(s: Any, c: int, h: float) -> float:
+    """Return how far below zero a gap may be to return within the step: no faster than it closes without impulses.
+
+    Where surfaces or turns bend a gap, it is below zero by h²γ̈/2 as a step begins, and closes at hγ̈/2 along the last
+    velocities; what stands still closes at none, and returns at none. Bends of more than a few times gravity are moved
+    apart. Impulses that bring a gap back at no more than these rates give no energy.
+    """
+    problem, own = s.problem, s.problem.bias[c, 0]
+    closes = min(-rate_of(problem, c, 0, problem.free) - own, -_TWICE * (rate_of(problem, c, 0, s.before) + own))
+    return h * max(0.0, min(closes, _BENT * scale_of(s, h)))
+
+
+@jit
 def _require(s: Any, h: float, restitution: bool) -> bool:
     """Write what gaps ask of the velocities; return whether any is to rebound."""
     problem, any_rebound = s.problem, False
@@ -53,7 +82,8 @@ def _require(s: Any, h: float, restitution: bool) -> bool:
         if restitution:
             wanted = _rebound(s, c, h)
         any_rebound |= wanted > 0.0
-        s.pushed[c] = -wanted if wanted > 0.0 else (gap / h if gap > TOUCHING else 0.0)
+        asked = max(gap, -_depth_to_return(s, c, h))
+        s.pushed[c] = -wanted if wanted > 0.0 else (asked / h if abs(asked) > TOUCHING else 0.0)
     for c in range(s.used[NOW]):
         problem.bias[c, 0] += s.pushed[c]
     return any_rebound
@@ -131,20 +161,67 @@ def _moderate(s: Any) -> None:
 
 
 @jit
-def scale_of(s: Any, h: float) -> float:
-    """Return the speed that misses are measured against: what gravity gives within the step, at least."""
-    g = s.world.gravity
-    return h * max((g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) ** 0.5, 1.0)
+def _end_rate(s: Any, c: int) -> float:
+    """Return the rate of a gap that the velocities found give it, without what the gap asks for."""
+    return rate_of(s.problem, c, 0, s.problem.v) + s.problem.bias[c, 0] - s.pushed[c]
 
 
-@entry
-def push(s: Stage, h: float) -> int:
-    """Move apart what sank in, and find the impulses of all contacts and v⁺."""
+@jit
+def _is_struck(s: Any, c: int, h: float) -> bool:
+    """Tell whether a contact pushes and still approaches, by more than what smooth forces change within the step."""
+    problem = s.problem
+    if not problem.impulse[c, 0] > 0.0:
+        return False
+    smooth = abs(rate_of(problem, c, 0, problem.free) - rate_of(problem, c, 0, s.before))
+    return -_end_rate(s, c) > smooth + SHUT / h + _MISSES * s.work.residual[0]
+
+
+@jit
+def _ask_of_struck(s: Any, h: float) -> bool:
+    """Ask that nothing approaches which this step brings to its surface; return whether it struck anything.
+
+    What pushed and leaves is to leave as fast; contacts that stay open take no part, since none approaches so fast.
+    """
+    struck, beyond = False, _BEYOND * s.work.residual[1]
+    for c in range(s.used[NOW]):
+        struck |= _is_struck(s, c, h)
+    if not struck:
+        return False
+    for c in range(s.used[NOW]):
+        rate, pushes = _end_rate(s, c), s.problem.impulse[c, 0] > 0.0
+        shut = pushes or rate + s.pushed[c] <= SHUT / h + _MISSES * s.work.residual[0]
+        asked = -max(rate, 0.0) if shut else beyond
+        s.problem.bias[c, 0] += asked - s.pushed[c]
+        s.pushed[c] = asked
+    return True
+
+
+@jit
+def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
+    """Replace v⁺ by that of the whole impact if something is struck; if that is not found, all stays as it is."""
     problem, count = s.problem, s.used[NOW]
-    if deepest(s) < -SLOP:
-        prepare(problem, s.work)
-        correct(s.world, s)
-    scale, tolerance = scale_of(s, h), s.rules.tolerance
+    miss, size, share = s.work.residual[0], s.work.residual[1], s.work.residual[3]
+    if not _ask_of_struck(s, h):
+        return SOLVED
+    for c in range(count):
+        for r in range(3):
+            s.plain[c, r] = problem.impulse[c, r]
+    status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
+    if status == NO_ROOM:
+        return NO_ROOM
+    if status != SOLVED or (s.rules.restitution > 0.0 and work_of(s, problem.free) > 0.0):
+        for c in range(count):
+            for r in range(3):
+                problem.impulse[c, r] = s.plain[c, r]
+        _apply(s)
+        s.work.residual[0], s.work.residual[1], s.work.residual[3] = miss, size, share
+    return SOLVED
+
+
+@jit
+def _find_impulses(s: Any, h: float, tolerance: float, scale: float) -> int:
+    """Find the impulses of all contacts that let no gap close beyond zero, with restitution where there is some."""
+    problem, count = s.problem, s.used[NOW]
     if s.rules.restitution > 0.0 and _require(s, h, True):
         status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
         if status == NO_ROOM:
@@ -168,3 +245,30 @@ def push(s: Stage, h: float) -> int:
         _forget(s)
     _require(s, h, False)
     return ask(s.rules.solve, (problem, s.work, tolerance, scale))
+
+
+@jit
+def _set_travel(world: Any, s: Any) -> None:
+    """Let positions move along the velocities found; the problem does not hold what sleeps, which stays."""
+    for b in range(s.travel.shape[0]):
+        for j in range(s.travel.shape[1]):
+            s.travel[b, j] = s.problem.v[b, j]
+    for f in range(world.kind.size):
+        if s.asleep[f] != 0:
+            for j in range(s.travel.shape[1]):
+                s.travel[world.block[f], j] = 0.0
+
+
+@entry
+def push(s: Stage, h: float) -> int:
+    """Move apart what sank in; find the impulses of all contacts, v⁺, and the velocity along which positions move."""
+    sunk = False
+    for c in range(s.used[NOW]):
+        sunk |= s.now.point[c, GAP] < -max(SLOP, _depth_to_return(s, c, h))
+    if sunk:
+        prepare(s.problem, s.work)
+        correct(s.world, s)
+    scale, tolerance = scale_of(s, h), s.rules.tolerance
+    status = _find_impulses(s, h, tolerance, scale)
+    _set_travel(s.world, s)
+    return _strike(s, h, tolerance, scale) if status == SOLVED else status

@@ -13,7 +13,7 @@ from typing import Any
 from impinge.compile import jit
 from impinge.scene.world import STANDS
 from impinge.simulation.bodies.push import scale_of
-from impinge.simulation.bodies.stage import CORRECTIONS, KEPT, NOW, STEPS
+from impinge.simulation.bodies.stage import CORRECTIONS, KEPT, NOW, STEPS, TAKEN
 
 _SLOW, _FINEST = 100.0, 1e-10  # a body that touches and is slower than so many tolerances rests; none counts for more
 
@@ -21,10 +21,11 @@ _SLOW, _FINEST = 100.0, 1e-10  # a body that touches and is slower than so many 
 @jit
 def _slower(world: Any, s: Any, f: int, limit: float) -> bool:
     """Tell whether a body that is pushed in this step moves more slowly than a limit."""
-    v = s.problem.v[world.block[f]]
-    slower = s.touched[world.block[f]] == s.counts[STEPS]
+    v, way = s.problem.v[world.block[f]], s.travel[world.block[f]]
+    slower = s.touched[world.block[f]] == s.counts[TAKEN]
     for i in range(3):
-        slower &= abs(v[i]) < limit and abs(v[3 + i]) * world.radius[f] < limit
+        slower &= max(abs(v[i]), abs(way[i])) < limit
+        slower &= max(abs(v[3 + i]), abs(way[3 + i])) * world.radius[f] < limit
     return slower
 
 
@@ -76,6 +77,8 @@ def fall_asleep(world: Any, s: Any, corrections: int) -> None:
             i = island[world.block[f]]
             if i >= 0 and calm[i] == 1:
                 s.asleep[f] = 1 + s.counts[STEPS] * calm.size + i
+                for j in range(world.speed[f], world.speed[f] + 6):
+                    s.past[0, j] = s.past[1, j] = 0.0
 
 
 @jit
@@ -86,3 +89,10 @@ def keep_impulses(s: Any) -> None:
             s.counts[KEPT] += 1
             for r in range(3):
                 s.problem.impulse[c, r] = s.last.impulse[s.kept[c], r]
+
+
+@jit
+def wake_all(world: Any, s: Any) -> None:
+    """Let nothing sleep: in a step of another length, and in the next, forces act for another time than before."""
+    for f in range(world.kind.size):
+        s.asleep[f] = 0

@@ -250,15 +250,16 @@ def _reduce_links(world: Any, s: Any, r: int, k: int) -> None:
 
 @jit
 def advance_robots(world: Any, s: Any, h: float) -> None:
-    """Move every robot along its velocities at the end of the step."""
+    """Give every robot its velocities at the end of the step, and move it along ``travel``."""
     for r in range(world.kernels.size):
         nv, first_v, first_q = world.nv[r], world.first_v[r], world.first_q[r]
         for i in range(nv):
-            speed = s.offset[r, i]
+            speed = travel = s.offset[r, i]
             for j in range(nv):
                 speed += s.basis[r, i, j] * s.problem.v[r, j]
+                travel += s.basis[r, i, j] * s.travel[r, j]
             s.v[first_v + i] = speed
-            s.q[first_q + i] += h * speed
+            s.q[first_q + i] += h * travel
 
 
 @entry

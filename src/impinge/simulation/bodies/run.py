@@ -21,8 +21,10 @@ from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
 from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.bodies.assemble import SceneResult, assemble
+from impinge.simulation.bodies.correct import SLOP
 from impinge.simulation.bodies.frames import LOOSE
 from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
+from impinge.simulation.bodies.infeasible import contradiction
 from impinge.simulation.bodies.log import CONTACT, CONTACTS, EVENT, EVENTS, EXTRAS, ROWS, SceneLog
 from impinge.simulation.bodies.push import push
 from impinge.simulation.bodies.robots import move_robots, place_robots, robot_energies
@@ -35,7 +37,7 @@ from impinge.simulation.bodies.stage import (
     sized,
     stage_of,
 )
-from impinge.simulation.bodies.start import find_start, prepare_start, record_now
+from impinge.simulation.bodies.start import find_start, part_start, prepare_start, record_now
 from impinge.simulation.bodies.step import FASTEST, NO_POSE, NO_ROOM, hold
 from impinge.simulation.bodies.touch import look_around
 from impinge.simulation.check import check_constraints, start_tolerance
@@ -47,6 +49,7 @@ FloatArray = NDArray[np.float64]
 
 _DEFAULT_SAMPLES = 500
 _NAMED = 5  # contacts in a message
+_RESOLVED = 1e-5  # m: parts that overlap by no more than this at the start are moved apart
 
 
 class SceneRun(Run):
@@ -99,21 +102,28 @@ class SceneRun(Run):
     def start(self) -> None:
         """Find the contacts of the start; raise what is wrong with it."""
         prepare_start(self.packed)
-        if self.scene.grips:
-            rest_grips(self.packed.address, 0.0)
         if self.settle_room(lambda: int(find_start(self.packed))) == NO_POSE:
             frame, fault = self._unposed()
             raise bad_pose(self.scene, self.layout.frames[frame], fault)
+        self._refuse_overlap(_RESOLVED, "")
+        if self.stage.now.point[: self.stage.used[NOW], GAP].min(initial=0.0) < -SLOP:
+            self.settle_room(lambda: int(part_start(self.packed)))
+            self._refuse_overlap(2.0 * SLOP, ", and no motion of theirs parts them")
+        if self.scene.grips:
+            rest_grips(self.packed.address, 0.0)
+
+    def _refuse_overlap(self, most: float, why: str) -> None:
+        """Raise an error if two parts overlap by more than so many meters, less if they are small."""
         count, now = int(self.stage.used[NOW]), self.stage.now
         pairs = now.frames[:count]
-        beyond = now.point[:count, GAP] + start_tolerance(self.layout.world.radius[pairs].min(axis=1))
+        beyond = now.point[:count, GAP] + start_tolerance(self.layout.world.radius[pairs].min(axis=1), most)
         if count and beyond.min() < 0.0:
             worst = int(np.argmin(beyond))
             one, other = (self.layout.frames[int(f)] for f in pairs[worst])
             raise StartError(
                 f"scene '{self.scene.name}'",
                 "parts that do not overlap at the start",
-                f"'{one}' and '{other}' overlapping by {-now.point[worst, GAP]:.3g} m",
+                f"'{one}' and '{other}' overlapping by {-now.point[worst, GAP]:.3g} m{why}",
                 "Move one of them, or let them pass with ignore(...).",
             )
 
@@ -141,7 +151,7 @@ class SceneRun(Run):
     def look(self) -> None:
         """Let ``seen`` be what sensors see of the start."""
         s = self.stage
-        self.seen = np.concatenate([self.layout.shown(s.q), s.v, s.grip.ravel()])
+        self.seen = np.concatenate([self.layout.shown(s.q), s.instant, s.grip.ravel()])
 
     def begin(self, end: float) -> str:
         """Prepare the start."""
@@ -184,19 +194,39 @@ class SceneRun(Run):
                 "check the scene near this state"
             )
         assert status == UNSOLVED
+        closing, involved = contradiction(s.problem, s.work)
+        if involved.size:
+            return (
+                f"at t = {self.time:g} s no velocities keep the gaps between {self._pairs(involved)} from closing, "
+                f"by {closing:.2g} m/s at least, whatever the step: {self._remedy(involved)}"
+            )
         count = int(s.used[NOW])
         worst = np.argsort(-s.problem.miss[:count])[:_NAMED]
-        named = [" and ".join(self.layout.frames[int(f)] for f in s.now.frames[c]) for c in worst]
         return (
             f"at t = {self.time:g} s the impulses of {count} contacts were not found: the worst miss their law by "
-            f"{float(s.problem.miss[worst[0]]):.2g} m/s, between {', '.join(dict.fromkeys(named))}; "
+            f"{float(s.problem.miss[worst[0]]):.2g} m/s, between {self._pairs(worst)}; "
             "make the step shorter, or ask for a larger tolerance"
         )
+
+    def _pairs(self, contacts: NDArray[np.int64]) -> str:
+        """Return the pairs of parts of some contacts, each once."""
+        frames = self.stage.now.frames
+        named = dict.fromkeys(" and ".join(self.layout.frames[int(f)] for f in frames[c]) for c in contacts)
+        return ", ".join(named)
+
+    def _remedy(self, contacts: NDArray[np.int64]) -> str:
+        """Say what to do about contacts that contradict each other, by the parts that nothing can push."""
+        kind, frames = self.layout.world.kind, self.stage.now.frames[contacts].ravel()
+        moved = dict.fromkeys(self.layout.frames[int(f)] for f in frames if kind[f] == FOLLOWS)
+        still = dict.fromkeys(self.layout.frames[int(f)] for f in frames if kind[f] not in (FOLLOWS, FREE, LINKED))
+        if moved:
+            return f"change the paths of {', '.join(moved)}, or let forces drive them"
+        return f"move {', '.join(still)} apart" if still else "check the constraints of the robots"
 
 
 def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
     """Return how a scene is stepped under a law; what it does not need is not compiled."""
-    prepare((hold, prepare_start, find_start, record_now, look_around, push, solve, *parts()))
+    prepare((hold, prepare_start, find_start, part_start, record_now, look_around, push, solve, *parts()))
     if scene.robots:
         prepare((place_robots, move_robots, robot_energies))
     if scene.grips:
@@ -206,6 +236,7 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
         restitution=float(law.restitution),
         tolerance=float(law.tolerance),
         sample=spacing,
+        centered=int(not scene.robots and not scene.grips),
         solve=solve.address,
         look_around=look_around.address,
         push=push.address,
@@ -249,6 +280,7 @@ def simulate_scene(
     rules = rules_of(scene, law, spacing)
     run = SceneRun(scene, layout, rules, u, progress)
     run.stage.q[:], run.stage.v[:] = q, v
+    run.stage.instant[:], run.stage.past[:] = v, v
     run.start()
     reason = run.through(until, list(controllers))
     return assemble(scene, layout, run.stage, run.log, reason)

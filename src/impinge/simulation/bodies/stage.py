@@ -23,6 +23,7 @@ class Rules(NamedTuple):
     restitution: float
     tolerance: float  # of the impulses: largest miss over the scale of an island
     sample: float  # spacing of recorded rows
+    centered: int  # whether velocities are those in the middle of a step, see `smooth`
     solve: int  # addresses of large functions, each compiled once and only if it is needed
     look_around: int
     push: int
@@ -66,7 +67,9 @@ class Contacts(NamedTuple):
 
     shapes: IntegerMatrix  # (…, 2)
     frames: IntegerMatrix  # (…, 2)
-    point: Matrix  # (…, 8): as in `geometry.table`
+    point: Matrix  # (…, 9): as in `geometry.table`
+    rub: Matrix  # (…, 3): where friction acts
+    share: Vector  # (…,): of the load of its pair of shapes, as it was when friction was placed
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
     expected: Vector  # (…,): gap where the rates of that step bring it
@@ -94,13 +97,17 @@ class Stage(NamedTuple):
     work: Work
     q: Vector
     v: Vector
+    instant: Vector  # velocities of this instant, see `smooth`
+    past: Matrix  # (2, nv): velocities one and two steps ago
+    turned: Matrix  # (blocks, 3): change of the angular velocity of each block by contacts, in the last step
     u: Vector
     command: Vector
     before: Matrix  # velocities of the blocks as the step begins
+    travel: Matrix  # velocities of the blocks along which positions move: v⁺, unless something is struck
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
     plain: Matrix  # impulses without restitution
-    touched: Integers  # the step in which each block was last pushed
+    touched: Integers  # the step, of those that were computed, in which each block was last pushed
     asleep: Integers  # (frames,): a number of the island that sleeps, 0 if it does not
     quiet: Integers  # (frames,): 1 if it rests after this step, 2 if also before
     calm: Integers  # (blocks,): of islands, whether they rest
@@ -126,7 +133,7 @@ class Stage(NamedTuple):
 
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
-TIME, ROW_TIME, LENGTH = 0, 1, 2
+TIME, ROW_TIME, LENGTH, KICK, EARLIER = 0, 1, 2, 3, 4  # ..., step, time for which forces acted, and did before
 STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT = range(11)
 DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED, MISS = range(10)
 
@@ -137,6 +144,8 @@ def contacts_of(capacity: int) -> Contacts:
         shapes=np.zeros((capacity, 2), dtype=np.int64),
         frames=np.zeros((capacity, 2), dtype=np.int64),
         point=np.zeros((capacity, POINT_SIZE)),
+        rub=np.zeros((capacity, 3)),
+        share=np.zeros(capacity),
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
         expected=np.zeros(capacity),
@@ -194,9 +203,13 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         collide=collisions(world.shapes),
         q=layout.q.copy(),
         v=layout.v.copy(),
+        instant=layout.v.copy(),
+        past=np.zeros((2, layout.v.size)),
+        turned=np.zeros((blocks, 3)),
         u=np.zeros(inputs),
         command=np.zeros(inputs),
         before=np.zeros((blocks, D)),
+        travel=np.zeros((blocks, D)),
         push=np.zeros((blocks, D)),
         touched=np.full(blocks, -1),
         asleep=np.zeros(n, dtype=np.int64),
@@ -221,7 +234,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         robot_energy=np.zeros(2),
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
-        time=np.array([0.0, -np.inf, rules.step]),
+        time=np.array([0.0, -np.inf, 0.0, rules.step, rules.step]),
         counts=np.zeros(11, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from impinge.compile import ask, entry
+from impinge.contact.coulomb.sweeps import prepare
 from impinge.scene.world import FREE
+from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.frames import posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import SceneLog, add_row
 from impinge.simulation.bodies.smooth import plain_inertia
-from impinge.simulation.bodies.stage import TIME, Stage
+from impinge.simulation.bodies.stage import CORRECTIONS, GRIPPED, LIFTED, TIME, Stage
 from impinge.simulation.bodies.step import NO_POSE, NO_ROOM
-from impinge.simulation.bodies.touch import set_reach
+from impinge.simulation.bodies.touch import deepest, set_reach
 from impinge.simulation.instant import DONE
+
+_ROUNDS = 100  # of moving apart what starts sunk in
 
 
 @entry
@@ -39,6 +43,30 @@ def find_start(s: Stage) -> int:
     set_shapes(world, s)
     set_reach(world, s, 0.0)
     return DONE if ask(s.rules.look_around, (s, 0.0)) != 0 else NO_ROOM
+
+
+@entry
+def part_start(s: Stage) -> int:
+    """Move bodies apart that start sunk in by little, until they are; DONE, or NO_ROOM.
+
+    The run starts where this leaves them: nothing of it counts as work, or as a correction.
+    """
+    world, step = s.world, s.rules.step
+    for _ in range(_ROUNDS):
+        set_frames(world, s, s.time[TIME])
+        if s.rules.place_robots != 0:
+            ask(s.rules.place_robots, (s, step))
+        set_shapes(world, s)
+        set_reach(world, s, 0.0)
+        if ask(s.rules.look_around, (s, 0.0)) == 0:
+            return NO_ROOM
+        if deepest(s) >= -SLOP:
+            break
+        prepare(s.problem, s.work)
+        correct(world, s)
+    s.tally[GRIPPED] = s.tally[LIFTED] = 0.0
+    s.counts[CORRECTIONS] = 0
+    return DONE
 
 
 @entry

@@ -2,6 +2,7 @@
 
     frames and contacts where the step begins; bodies that sank in are moved apart
     v⁻ ← smooth forces;  p ← impulses of all contacts;  v⁺ = v⁻ + M⁻¹Jᵀp;  q⁺ = q moved along v⁺ for h
+    if something was struck: p, v⁺ ← the whole impact at once, from v⁻
 
 What touches, and is slower than the tolerance of the impulses resolves, rests, and may sleep (`rest`). A step that
 changes nothing at all is the last that is computed, as long as nothing else changes: every further one would be the
@@ -20,12 +21,14 @@ from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
 from impinge.simulation.bodies.observe import note_contacts
 from impinge.simulation.bodies.push import work_of
-from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses
-from impinge.simulation.bodies.smooth import smooth_velocities
+from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses, wake_all
+from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities
 from impinge.simulation.bodies.stage import (
     CORRECTIONS,
     CREATED,
     DEEPEST,
+    EARLIER,
+    KICK,
     LEAST_FORCE,
     LENGTH,
     MISS,
@@ -54,6 +57,7 @@ NO_ROOM = 10  # for contacts
 NO_POSE = 11  # of a path or a link
 
 FASTEST = 1e100  # a velocity beyond which nothing is finite any more
+_SUNK = 1e-5  # m: what moving apart has left deeper than this is no rounding of a miss
 _REPEATS = 5  # of a step whose bodies went farther than was looked
 _STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
 _EXACT = 1e-9  # a difference that is rounding
@@ -61,9 +65,10 @@ _TIMES, _ACCEPTED = 10.0, 1e-2  # times the tolerance, and share of the scale, b
 
 
 @jit
-def _accepted(s: Any) -> float:
-    """Return the miss, over the scale of an island, up to which a step that was not solved is used all the same."""
-    return max(_TIMES * s.rules.tolerance, _ACCEPTED)
+def _accepted(s: Any) -> bool:
+    """Tell whether a step that was not solved is used all the same: it misses little, and nothing sank in by that."""
+    share = max(_TIMES * s.rules.tolerance, _ACCEPTED)  # of the scale of an island
+    return s.work.residual[3] <= share and deepest(s) >= -_SUNK
 
 
 @jit
@@ -72,7 +77,7 @@ def _outran(world: Any, s: Any, h: float) -> bool:
     far = False
     for f in range(world.kind.size):
         if world.place[f] >= 0:
-            v = s.problem.v[world.block[f]]
+            v = s.travel[world.block[f]]
             speed = (v[0] ** 2 + v[1] ** 2 + v[2] ** 2) ** 0.5
             speed += world.radius[f] * (v[3] ** 2 + v[4] ** 2 + v[5] ** 2) ** 0.5
             if h * speed > s.reach[f]:
@@ -82,16 +87,16 @@ def _outran(world: Any, s: Any, h: float) -> bool:
 
 
 @jit
-def _note(s: Any, h: float) -> None:
+def _note(s: Any, h: float, kick: float) -> None:
     """Keep the extremes of the step for the certificate."""
     problem, tally = s.problem, s.tally
-    note_contacts(s, h)
+    note_contacts(s, h, kick)
     for c in range(s.used[NOW]):
-        gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / h
+        gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / kick
         if force > 0.0:
             for side in range(2):
                 if problem.body[c, side] >= 0:
-                    s.touched[problem.body[c, side]] = s.counts[STEPS]
+                    s.touched[problem.body[c, side]] = s.counts[TAKEN]
             tally[LEAST_FORCE] = min(tally[LEAST_FORCE], force)
             tally[MOST_FORCE] = max(tally[MOST_FORCE], force)
             tally[PRODUCT] = max(tally[PRODUCT], abs(gap * force))
@@ -107,19 +112,22 @@ def _note(s: Any, h: float) -> None:
 
 @jit
 def _advance(world: Any, s: Any, h: float) -> bool:
-    """Move everything along v⁺; return whether nothing changed at all."""
+    """Let everything have v⁺, and move it along ``travel``; return whether nothing changed at all."""
     still = True
     for f in range(world.kind.size):
         if world.place[f] < 0 or s.asleep[f] != 0:
             continue
-        v, speed, rested = s.problem.v[world.block[f]], world.speed[f], s.quiet[f] != 0
+        b, speed, rested = world.block[f], world.speed[f], s.quiet[f] != 0
         for i in range(6):
-            value = 0.0 if s.quiet[f] != 0 else v[i]
+            value = 0.0 if s.quiet[f] != 0 else s.problem.v[b, i]
             rested &= s.v[speed + i] == 0.0
+            s.past[1, speed + i], s.past[0, speed + i] = s.past[0, speed + i], s.v[speed + i]
             s.v[speed + i] = value
+        for i in range(3):
+            s.turned[b, i] = s.v[speed + 3 + i] - s.problem.free[b, 3 + i]
         still &= rested
         if s.quiet[f] == 0:
-            move(world, s, f, v, h)
+            move(world, s, f, s.travel[b], h)
         elif rested:
             s.quiet[f] = 2
     return still
@@ -161,14 +169,14 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     set_shapes(world, s)
     set_reach(world, s, h)
     problem, corrections = s.problem, s.counts[CORRECTIONS]
-    if h != s.time[LENGTH]:  # impulses of another length
-        for f in range(world.kind.size):
-            s.asleep[f] = 0
     for f in range(world.kind.size):
         if world.place[f] >= 0:
             for i in range(6):
                 s.before[world.block[f], i] = s.v[world.speed[f] + i]
-    smooth_velocities(world, s, h)
+    kick = 0.5 * (s.time[LENGTH] + h) if s.rules.centered != 0 else h
+    if h != s.time[LENGTH] or kick != s.time[KICK]:
+        wake_all(world, s)
+    smooth_velocities(world, s, kick)
     if s.rules.hold_bodies != 0:
         ask(s.rules.hold_bodies, (s, h))
     if not _finite(problem.free):
@@ -180,7 +188,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         if status == NO_ROOM_TO_SOLVE:
             s.used[ROOM] = 0
             return NO_ROOM
-        if status != SOLVED and not s.work.residual[3] <= _accepted(s):
+        if status != SOLVED and not _accepted(s):
             return UNSOLVED
         if not _outran(world, s, h):
             break
@@ -188,7 +196,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     if not _finite(problem.v):
         return NOT_FINITE
     keep_impulses(s)
-    _note(s, h)
+    _note(s, h, kick)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))
     add_events(s, log, end)
@@ -199,7 +207,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     keep(s)
     if s.rules.move_robots != 0:
         ask(s.rules.move_robots, (s, h))
-    s.time[LENGTH] = h
+    s.time[EARLIER], s.time[KICK], s.time[LENGTH] = s.time[KICK], kick, h
     s.counts[STEPS] += 1
     s.counts[TAKEN] += 1
     s.counts[REST] = 1 if still and same and world.paths == 0 and world.kernels.size == 0 else 0
@@ -213,6 +221,7 @@ def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
     for _ in range(budget):
         t = s.time[TIME]
         if t >= stop:
+            set_velocities(world, s)
             return DONE
         if log.used[EVENTS] + 2 * s.now.shapes.shape[0] > log.events.shape[0]:
             return FULL

@@ -15,8 +15,10 @@ from typing import Any
 
 from impinge.compile import ask, entry, jit
 from impinge.geometry.broad import bounds, near_pairs, place_of
-from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
+from impinge.geometry.meeting_edges import TOGETHER, have_two_normals
+from impinge.geometry.table import BOX, FEATURE, GAP, NORMAL, PLACE
 from impinge.scene.world import FREE, LINKED, STANDS
+from impinge.simulation.bodies.patch import place_friction
 from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, TIME, Stage
 from impinge.simulation.extremes import BEND, WORST
 from impinge.simulation.extremes import keep as keep_extreme
@@ -116,15 +118,46 @@ def _copy_last(s: Any, first: int, count: int, a: int, b: int) -> int:
         for j in range(now.point.shape[1]):
             now.point[c, j] = last.point[k, j]
         for r in range(3):
+            now.rub[c, r] = last.rub[k, r]
             for j in range(3):
                 now.axes[c, r, j] = last.axes[k, r, j]
-        s.problem.mu[c], s.kept[c] = 0.0, k
+        now.share[c], s.problem.mu[c], s.kept[c] = last.share[k], 0.0, k
         k += 1
     return k - first
 
 
 @jit
-def find_contacts(world: Any, s: Any) -> bool:
+def _rate(frames: Any, f: int, place: Any, n: Any) -> float:
+    """Return how fast a place of a frame moves along a direction."""
+    x, y, z = place[0] - frames.at[f, 0], place[1] - frames.at[f, 1], place[2] - frames.at[f, 2]
+    v, w = frames.velocity[f], frames.spin[f]
+    along = n[0] * (v[0] + w[1] * z - w[2] * y) + n[1] * (v[1] + w[2] * x - w[0] * z)
+    return along + n[2] * (v[2] + w[0] * y - w[1] * x)
+
+
+@jit
+def _leave_edges(world: Any, s: Any, fa: int, fb: int, h: float, points: Any) -> int:
+    """Keep one normal of two where edges that meet slide off each other within the step; return how many points stay.
+
+    They part along the normal along which they will be farther apart; the other one would hold them back.
+    """
+    first, second = 0.0, 0.0
+    for k in range(2):
+        place = points[k, PLACE : PLACE + 3]
+        one, other = points[k, NORMAL : NORMAL + 3], points[2 + k, NORMAL : NORMAL + 3]
+        first += 0.5 * h * (_rate(s.frames, fa, place, one) - _rate(s.frames, fb, place, one))
+        second += 0.5 * h * (_rate(s.frames, fa, place, other) - _rate(s.frames, fb, place, other))
+    if abs(first - second) <= TOGETHER * min(world.radius[fa], world.radius[fb]):
+        return 4
+    if second > first:
+        for k in range(2):
+            for j in range(points.shape[1]):
+                points[k, j] = points[2 + k, j]
+    return 2
+
+
+@jit
+def find_contacts(world: Any, s: Any, h: float) -> bool:
     """Find all contact points that could close within the step; return False if there is no room for them."""
     frames, shapes, now, points = s.frames, world.shapes, s.now, s.points
     x, R = frames.shape_at, frames.shape_axes
@@ -152,6 +185,8 @@ def find_contacts(world: Any, s: Any) -> bool:
         if code == 0:  # two half-spaces
             continue
         many = ask(code, (shapes, x, R, s.collide, a, b, margin, points))
+        if shapes.kind[a] >= BOX and have_two_normals(points, many):
+            many = _leave_edges(world, s, fa, fb, h, points)
         if count + many > now.point.shape[0]:
             s.used[ROOM] = 2 * now.point.shape[0] + many
             return False
@@ -174,12 +209,13 @@ def find_contacts(world: Any, s: Any) -> bool:
 def _side(world: Any, s: Any, c: int, f: int, side: int, sign: float) -> None:
     """Write what the velocities of one side do to the rates of a contact."""
     frames, problem, axes = s.frames, s.problem, s.now.axes[c]
-    D, place, at = problem.v.shape[1], s.now.point[c, PLACE : PLACE + 3], frames.at[f]
+    D, at = problem.v.shape[1], frames.at[f]
     b, J = world.block[f], problem.J[c]
     problem.body[c, side] = b
-    x, y, z = place[0] - at[0], place[1] - at[1], place[2] - at[2]
     v, w, R = frames.velocity[f], frames.spin[f], frames.axes[f]
     for r in range(3):
+        place = s.now.point[c, PLACE : PLACE + 3] if r == 0 else s.now.rub[c]
+        x, y, z = place[0] - at[0], place[1] - at[1], place[2] - at[2]
         d0, d1, d2 = sign * axes[r, 0], sign * axes[r, 1], sign * axes[r, 2]
         m0, m1, m2 = y * d2 - z * d1, z * d0 - x * d2, x * d1 - y * d0
         if world.kind[f] == FREE:
@@ -235,14 +271,14 @@ def remember(s: Any) -> None:
     for c in range(s.used[NOW]):
         for r in range(3):
             impulse[c, r] = 0.0
-        a, b = now.shapes[c, 0], now.shapes[c, 1]
         s.match[c] = s.kept[c]
         if s.kept[c] >= 0:
             continue
+        a, b, now.share[c] = now.shapes[c, 0], now.shapes[c, 1], 0.0
         k = first = _seek(s, first, a, b)
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
-                s.match[c] = k
+                s.match[c], now.share[c] = k, last.share[k]
                 bend = abs(now.point[c, GAP] - last.expected[k])
                 keep_extreme(s.extremes.table[0], WORST, BEND, bend, s.time[TIME])
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
@@ -270,19 +306,20 @@ def keep(s: Any) -> None:
         for j in range(now.point.shape[1]):
             last.point[c, j] = now.point[c, j]
         for r in range(3):
-            last.impulse[c, r] = s.problem.impulse[c, r]
+            last.impulse[c, r], last.rub[c, r] = s.problem.impulse[c, r], now.rub[c, r]
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
-        last.expected[c], last.given[c] = now.expected[c], now.given[c]
+        last.expected[c], last.given[c], last.share[c] = now.expected[c], now.given[c], now.share[c]
 
 
 @entry
 def look_around(s: Stage, h: float) -> int:
     """Find all contacts that could close within the step, with their rows and first impulses; 0 if there is no room."""
-    if not find_contacts(s.world, s):
+    if not find_contacts(s.world, s, h):
         return 0
-    write_rows(s.world, s)
     remember(s)
+    place_friction(s)
+    write_rows(s.world, s)
     return 1
 
 
