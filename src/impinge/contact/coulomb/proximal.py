@@ -121,13 +121,11 @@ def _take_out(problem: Any, work: Any, i: int, limit: float, wait: int) -> bool:
                 _weigh(work, i, kappa, True)
         miss = now
         copy(work, i, work.x, work.base)
-        if not _balanced(problem, work, i):
+        while not _balanced(problem, work, i):
             if kappa <= _SOFT:
                 return now <= limit
             kappa /= _RISE
             _weigh(work, i, kappa, True)
-            if not _balanced(problem, work, i):
-                return now <= limit
 
 
 @jit
