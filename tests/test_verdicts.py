@@ -335,9 +335,15 @@ def drop(sample=None, **law):
 @pytest.mark.parametrize("law", [{}, {"restitution": 0.6}, {"tolerance": 1e-3}], ids=str)
 def test_a_scene_is_judged_too(law):
     result = drop(**law)
-    assert set(named(result)) == {"penetration", "work of impacts", "Coulomb's limit", "power of friction"}
+    assert set(named(result)) == {
+        "penetration",
+        "work of impacts",
+        "Coulomb's limit",
+        "power of friction",
+        "contact laws",
+    }
     assert result.certificate.ok, result
-    assert "verdicts: all 4 hold" in str(result)
+    assert "verdicts: all 5 hold" in str(result)
     assert result.certificate.constraint_drift is None
     assert "no constraints" in str(result.certificate)
 

@@ -13,7 +13,7 @@ from impinge.contact import Complementarity
 from impinge.scene.world import layout_of
 from impinge.simulation.bodies.push import push
 from impinge.simulation.bodies.run import SceneRun, rules_of
-from impinge.simulation.bodies.stage import CORRECTIONS, LAST, NEWTON, STEPS, SWEEPS
+from impinge.simulation.bodies.stage import CORRECTIONS, LAST, MISS, MISSED, NEWTON, STEPS, SWEEPS
 from impinge.simulation.bodies.touch import look_around
 from impinge.simulation.instant import DONE, FULL, PAUSED
 from impinge.studies.pile import DENSITY, FRICTION, RADIUS, pile, places
@@ -52,8 +52,13 @@ class Poured:
     def counts(self) -> dict[str, int]:
         """What has been done so far."""
         counts = self.run.stage.counts
-        named = {"steps": STEPS, "sweeps": SWEEPS, "newton": NEWTON, "corrections": CORRECTIONS}
+        named = {"steps": STEPS, "sweeps": SWEEPS, "newton": NEWTON, "corrections": CORRECTIONS, "missed": MISSED}
         return {name: int(counts[k]) for name, k in named.items()}
+
+    @property
+    def miss(self) -> float:
+        """The worst miss of a contact's law over the scale of the tolerance."""
+        return float(self.run.stage.tally[MISS])
 
     @property
     def penetration(self) -> float:

@@ -10,7 +10,9 @@ from typing import Any
 
 from impinge.compile import entry, jit
 from impinge.contact.coulomb.problem import Problem, Work
-from impinge.contact.coulomb.sweeps import rates
+from impinge.contact.coulomb.sweeps import motion
+
+_NEAR = 1e-3  # difference of slopes for which the same factors serve
 
 
 @jit
@@ -71,12 +73,13 @@ def _invert_block(a: Any, pivots: Any) -> bool:
 
 
 @jit
-def _add_contact(c: int, problem: Any, work: Any, weight: float) -> None:
-    """Add Jᵀ A J of one contact, A = weight times its slope."""
+def _add_contact(c: int, problem: Any, work: Any) -> None:
+    """Add Jᵀ A J of one contact, A = its slope times its stiffness."""
     J, T, A, D = problem.J[c], work.rows[0], work.slope[c], problem.v.shape[1]
+    w, t = work.normal[c], work.tangent[c]
     for r in range(3):
         for j in range(2 * D):
-            T[r, j] = weight * (A[r, 0] * J[0, j] + A[r, 1] * J[1, j] + A[r, 2] * J[2, j])
+            T[r, j] = w * A[r, 0] * J[0, j] + t * (A[r, 1] * J[1, j] + A[r, 2] * J[2, j])
     a, b = problem.body[c, 0], problem.body[c, 1]
     for side in range(2):
         body, at = problem.body[c, side], side * D
@@ -96,8 +99,8 @@ def _add_contact(c: int, problem: Any, work: Any, weight: float) -> None:
 
 
 @jit
-def _assemble(problem: Any, work: Any, i: int, kappa: float) -> None:
-    """Write the matrix of an island: its masses and the slopes of its contacts times κ and their stiffness."""
+def _assemble(problem: Any, work: Any, i: int) -> None:
+    """Write the matrix of an island: its masses and the slopes of its contacts times their stiffness."""
     D, first, end = problem.v.shape[1], work.bodies[i], work.bodies[i + 1]
     for place in range(first, end):
         M = problem.mass[work.order[place]]
@@ -111,7 +114,10 @@ def _assemble(problem: Any, work: Any, i: int, kappa: float) -> None:
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
         if work.stiffness[c] > 0.0 and work.slope[c, 0, 0] > 0.0:
-            _add_contact(c, problem, work, kappa * work.stiffness[c])
+            _add_contact(c, problem, work)
+        for r in range(3):
+            for m in range(3):
+                work.known[c, r, m] = work.slope[c, r, m]
 
 
 @jit
@@ -171,13 +177,30 @@ def _back_substitute(work: Any, i: int, x: Any) -> None:
                     x[b, r] -= work.upper[k, r, j] * x[other, j]
 
 
+@jit
+def _known(work: Any, i: int) -> bool:
+    """Tell whether the factors that there are serve the slopes of now: those of the same island, and near enough."""
+    if work.factors[0] != i:
+        return False
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        A, B = work.slope[work.who[k]], work.known[work.who[k]]
+        for r in range(3):
+            for m in range(3):
+                if not abs(A[r, m] - B[r, m]) <= _NEAR:
+                    return False
+    return True
+
+
 @entry
-def direction(problem: Problem, work: Work, i: int, kappa: float) -> int:
+def direction(problem: Problem, work: Work, i: int) -> int:
     """Write Newton's step and the change of the rates along it; return 0 if there is none."""
     D, step = problem.v.shape[1], work.step
-    _assemble(problem, work, i, kappa)
-    if not _factorize(work, i):
-        return 0
+    if not _known(work, i):
+        _assemble(problem, work, i)
+        if not _factorize(work, i):
+            work.factors[0] = -1
+            return 0
+        work.factors[0] = i
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
         for j in range(D):
@@ -185,8 +208,6 @@ def direction(problem: Problem, work: Work, i: int, kappa: float) -> int:
     _back_substitute(work, i, step)
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
-        u0, u1, u2 = rates(c, problem, step)
-        bias, change = problem.bias[c], work.change[c]
-        change[0], change[1], change[2] = u0 - bias[0], u1 - bias[1], u2 - bias[2]
+        work.change[c, 0], work.change[c, 1], work.change[c, 2] = motion(c, problem, step)
     work.counts[1] += 1
     return 1

@@ -1,10 +1,16 @@
-"""Newton's method on the velocities of an island, with impulses that follow from them: a proximal point method.
+"""Newton's method on the velocities of an island, with impulses that follow from them.
 
-Given impulses p, look for velocities with M (v − v⁻) = Jᵀ P(p − κ K u(v)), K the stiffness of each contact and P the
-law of the contact; then P(…) are the next impulses, and a fixed point is a solution, be W singular or not. With the
-map of Alart and Curnier (1991) that is the exact law, without a function to minimize. Where it fails, one step uses
-the projection into the friction cone of u + μ|u_t| n with the slip of before (De Saxcé and Feng, 1998; Cadoux,
-2009): the minimum of a convex function, with a line search that cannot fail (Castro et al., 2022).
+Given impulses p, look for velocities with M (v − v⁻) = Jᵀ P(p − K u(v)), K the stiffness of each contact along its
+normal and its tangents, and P the law of the contact: then P(…) are the next impulses (`proximal`). With the map of
+Alart and Curnier (1991) that is the exact law, without a function to minimize. With the projection into the friction
+cone of u + μ|u_t| n, with the slip of before (De Saxcé and Feng, 1998; Cadoux, 2009), it is the minimum of a convex
+function, with a line search that cannot fail (Castro et al., 2022).
+
+P is positively homogeneous, P(z) = P'(z) z. So who pushes, sticks and slides is all that Newton's method needs to
+begin with, and `predict` begins with those of the last step.
+
+Rates are kept beside the velocities and changed along with them: if they were computed anew, their rounding, times
+the stiffness, would be an imbalance that no velocities can remove.
 """
 
 from __future__ import annotations
@@ -15,33 +21,30 @@ import numpy as np
 
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.one import cone, disk
-from impinge.contact.coulomb.problem import BALANCE, DIRECTION, MISSES, Problem, Work
+from impinge.contact.coulomb.problem import DIRECTION, Problem, Work
 from impinge.contact.coulomb.sweeps import rates
 
+CAREFUL, BOLD, CONVEX = 0, 1, 2
+
+_GLANCE = 1e-3  # weight of the rates, against the impulses, in who pushes, sticks and slides as a step begins
 _ITERATIONS = 20  # of Newton's method for given impulses
 _SHORTEST = 0.01  # step of its line search
-_REDUCED = 1e-4  # what is left of the imbalance when it ends, or may be left if it cannot go on
+_WHOLE, _LOST = 5, 10.0  # bold steps before the imbalance is looked at, and its growth that ends them
+_EXACT, _REDUCED = 1e-9, 1e-4  # what is left of the imbalance when it ends, or may be left if it cannot go on
 _ROUNDED = 2e-16  # imbalance that is only rounding, against what goes in
 _LITTLE = 10.0  # times rounding that is not worth a step
-_OUTER = 100  # changes of the impulses
-_WEAKEST, _STRONG, _STRONGEST, _CONVEX = 3.0, 1e4, 1e8, 3e3  # κ: at first, enough for most, at most, convex steps
-_STRONGER, _WEAKER = 3.0, 0.3
-_WORSE = 5.0  # growth of the largest miss that is accepted
-_LESS, _PATIENCE = 0.7, 50  # what counts as better, and how many changes without it end what is good already
-ACCEPTED = 1e-2  # largest miss over the scale of the rates that a step may be left with
-_SLOW = 0.3  # reduction of the largest miss that asks for a larger κ
 
 
 @jit
-def _impulses(problem: Any, work: Any, i: int, kappa: float, convex: int, step: float) -> None:
+def _impulses(problem: Any, work: Any, i: int, convex: bool, step: float) -> None:
     """Write the impulses and slopes that belong to the rates, changed by a step."""
     p, u, du = problem.impulse, work.rate, work.change
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
-        w = kappa * work.stiffness[c]
+        w, t = work.normal[c], work.tangent[c]
         z0 = p[c, 0] - w * (u[c, 0] + step * du[c, 0])
-        z1 = p[c, 1] - w * (u[c, 1] + step * du[c, 1])
-        z2 = p[c, 2] - w * (u[c, 2] + step * du[c, 2])
+        z1 = p[c, 1] - t * (u[c, 1] + step * du[c, 1])
+        z2 = p[c, 2] - t * (u[c, 2] + step * du[c, 2])
         if convex:
             cone(z0 - w * work.lift[c], z1, z2, problem.mu[c], work.push[c], work.slope[c])
         else:
@@ -77,8 +80,8 @@ def _imbalance(problem: Any, work: Any, i: int, x: Any) -> float:
 
 
 @jit
-def _rounding(problem: Any, work: Any, i: int, kappa: float) -> float:
-    """Return the size of an imbalance that is only rounding: of momenta, and of rates times κ and stiffness."""
+def _rounding(problem: Any, work: Any, i: int) -> tuple[float, float]:
+    """Return the size of an imbalance that is only rounding: of momenta, and of rates times stiffness."""
     D, square, extra = problem.v.shape[1], 0.0, 0.0
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
@@ -95,8 +98,9 @@ def _rounding(problem: Any, work: Any, i: int, kappa: float) -> float:
                 if b >= 0:
                     for j in range(D):
                         u += abs(problem.J[c, r, side * D + j] * work.x[b, j])
-            extra += work.stiffness[c] * u * u
-    return _ROUNDED * (np.sqrt(square) + kappa * np.sqrt(extra))
+            stiffness = work.normal[c] if r == 0 else work.tangent[c]
+            extra += problem.W[c, r, r] * (stiffness * u) ** 2
+    return _ROUNDED * np.sqrt(square), _ROUNDED * np.sqrt(extra)
 
 
 @jit
@@ -108,7 +112,8 @@ def _move(work: Any, i: int, step: float, to: Any) -> None:
 
 
 @jit
-def _copy(work: Any, i: int, source: Any, to: Any) -> None:
+def copy(work: Any, i: int, source: Any, to: Any) -> None:
+    """Copy the velocities of the blocks of an island."""
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
         for j in range(to.shape[1]):
@@ -116,7 +121,7 @@ def _copy(work: Any, i: int, source: Any, to: Any) -> None:
 
 
 @jit
-def _along(problem: Any, work: Any, i: int, kappa: float, step: float) -> tuple[float, float]:
+def _along(problem: Any, work: Any, i: int, step: float) -> tuple[float, float]:
     """Return slope and curvature of the convex function at a place along the step."""
     D, slope, curvature = problem.v.shape[1], 0.0, 0.0
     for k in range(work.bodies[i], work.bodies[i + 1]):
@@ -134,12 +139,12 @@ def _along(problem: Any, work: Any, i: int, kappa: float, step: float) -> tuple[
         for r in range(3):
             slope -= du[r] * work.push[c, r]
             for s in range(3):
-                curvature += kappa * work.stiffness[c] * du[r] * A[r, s] * du[s]
+                curvature += work.normal[c] * du[r] * A[r, s] * du[s]
     return slope, curvature
 
 
 @jit
-def _search_convex(problem: Any, work: Any, i: int, kappa: float) -> float:
+def _search_convex(problem: Any, work: Any, i: int) -> float:
     """Return the step to the minimum along Newton's direction, by Newton's method between bounds."""
     low, high, step, first = 0.0, np.inf, 1.0, 0.0
     for k in range(work.bodies[i], work.bodies[i + 1]):
@@ -147,8 +152,8 @@ def _search_convex(problem: Any, work: Any, i: int, kappa: float) -> float:
         for j in range(problem.v.shape[1]):
             first += work.g[b, j] * work.step[b, j]
     for _ in range(30):
-        _impulses(problem, work, i, kappa, 1, step)
-        slope, curvature = _along(problem, work, i, kappa, step)
+        _impulses(problem, work, i, True, step)
+        slope, curvature = _along(problem, work, i, step)
         if abs(slope) <= 0.05 * abs(first):
             break
         if slope > 0.0:
@@ -162,11 +167,11 @@ def _search_convex(problem: Any, work: Any, i: int, kappa: float) -> float:
 
 
 @jit
-def _search(problem: Any, work: Any, i: int, kappa: float, now: float) -> float:
-    """Return a step that reduces the imbalance, or zero."""
+def _search(problem: Any, work: Any, i: int, now: float) -> float:
+    """Return a step that makes the imbalance less than a value, or zero."""
     step = 1.0
     while step > _SHORTEST:
-        _impulses(problem, work, i, kappa, 0, step)
+        _impulses(problem, work, i, False, step)
         _move(work, i, step, work.trial)
         if _imbalance(problem, work, i, work.trial) < (1.0 - 0.1 * step) * now:
             return step
@@ -174,82 +179,84 @@ def _search(problem: Any, work: Any, i: int, kappa: float, now: float) -> float:
     return 0.0
 
 
+@jit
+def _set_rates(problem: Any, work: Any, i: int) -> None:
+    """Write the rates that belong to the velocities x, and how much the convex law lifts each gap."""
+    for t in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[t]
+        work.rate[c, 0], work.rate[c, 1], work.rate[c, 2] = rates(c, problem, work.x)
+        work.lift[c] = problem.mu[c] * np.sqrt(work.rate[c, 1] ** 2 + work.rate[c, 2] ** 2)
+
+
+@jit
+def _change_rates(work: Any, i: int, step: float) -> None:
+    for t in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[t]
+        for r in range(3):
+            work.rate[c, r] += step * work.change[c, r]
+
+
 @entry
-def balance(problem: Problem, work: Work, i: int, kappa: float, convex: int) -> int:
+def balance(problem: Problem, work: Work, i: int, way: int) -> int:
     """Find the velocities, and impulses ``push``, that the given impulses lead to.
+
+    Args:
+        problem: packed `Problem`, with the impulses.
+        work: packed `Work`, with velocities to begin with in ``base``.
+        i: the island.
+        way: CAREFUL takes steps that reduce the imbalance; BOLD whole steps at first, each with those who push, stick
+            and slide after the one before, which mostly arrives, then steps that make it no worse than it was lately
+            (L. Grippo, F. Lampariello and S. Lucidi, 1986); CONVEX minimizes the function of the convex law.
 
     Returns:
         0 if that fails, 1 if it does not, 2 if there was nothing to find but rounding.
     """
-    first = now = rounded = 0.0
-    step = 1.0
-    _copy(work, i, work.base, work.x)
+    first = now = rounded = coarse = before = earlier = 0.0
+    step, reduced = 1.0, _EXACT if way == BOLD else _REDUCED
+    copy(work, i, work.base, work.x)
+    _set_rates(problem, work, i)
     for k in range(_ITERATIONS):
-        for t in range(work.contacts[i], work.contacts[i + 1]):
-            c = work.who[t]
-            work.rate[c, 0], work.rate[c, 1], work.rate[c, 2] = rates(c, problem, work.x)
-            if k == 0:
-                work.lift[c] = problem.mu[c] * np.sqrt(work.rate[c, 1] ** 2 + work.rate[c, 2] ** 2)
-        _impulses(problem, work, i, kappa, convex, 0.0)
+        _impulses(problem, work, i, way == CONVEX, 0.0)
         now = _imbalance(problem, work, i, work.x)
         if k == 0:
-            first, rounded = now, _rounding(problem, work, i, kappa)
+            first = now
+            rounded, coarse = _rounding(problem, work, i)
             if first <= _LITTLE * rounded:
                 return 2
-        if now <= max(_REDUCED * first, rounded):
+        if now <= max(reduced * first, rounded):
             return 1
-        if step == 0.0 or ask(work.calls[DIRECTION], (problem, work, i, kappa)) == 0:
+        if way == BOLD and k >= _WHOLE and now > _LOST * first:
             break
-        step = _search_convex(problem, work, i, kappa) if convex else _search(problem, work, i, kappa, now)
+        if step == 0.0 or ask(work.calls[DIRECTION], (problem, work, i)) == 0:
+            break
+        if way == CONVEX:
+            step = _search_convex(problem, work, i)
+        elif way == CAREFUL or k >= _WHOLE:
+            step = _search(problem, work, i, now if way == CAREFUL else max(now, before, earlier))
+            earlier, before = before, now
         _move(work, i, step, work.x)
-    return 1 if now <= max(_REDUCED * first, _LITTLE * rounded) else 0
+        _change_rates(work, i, step)
+    return 1 if now <= max(_REDUCED * first, _LITTLE * (rounded + coarse)) else 0
 
 
-@jit
-def _exchange(problem: Any, work: Any, i: int, back: bool) -> None:
-    """Keep the impulses and take those of Newton's method, or go back to the ones that were kept."""
-    for k in range(work.contacts[i], work.contacts[i + 1]):
-        c = work.who[k]
+@entry
+def predict(problem: Problem, work: Work, i: int) -> int:
+    """Write velocities to begin with: those if the contacts that push, stick and slide now were to go on doing so.
+
+    They are the solution for impulses of zero to begin with, from the impulses and velocities that there are.
+    """
+    copy(work, i, problem.v, work.base)
+    copy(work, i, problem.v, work.x)
+    _set_rates(problem, work, i)
+    for t in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[t]
+        A, p, u, w, s = work.slope[c], problem.impulse[c], work.rate[c], work.normal[c], work.tangent[c]
+        own = _GLANCE * work.stiffness[c]
+        disk(p[0] - own * u[0], p[1] - own * u[1], p[2] - own * u[2], problem.mu[c], work.push[c], A)
         for r in range(3):
-            if back:
-                problem.impulse[c, r] = work.old[c, r]
-            else:
-                work.old[c, r] = problem.impulse[c, r]
-                problem.impulse[c, r] = work.push[c, r]
-
-
-@jit
-def newton(problem: Any, work: Any, i: int, limit: float) -> float:
-    """Improve the impulses of an island until its largest miss is below a limit; return that miss."""
-    kappa, miss, convex, best, waited = _WEAKEST, work.residual[2], 0, np.inf, 0
-    _copy(work, i, problem.v, work.base)
-    for _ in range(_OUTER):
-        if miss <= limit:
-            break
-        weight = min(kappa, _CONVEX) if convex == 1 else kappa
-        found = ask(work.calls[BALANCE], (problem, work, i, weight, convex))
-        if found > 0 or convex == 1:
-            _exchange(problem, work, i, False)
-            ask(work.calls[MISSES], (problem, work, i))
-            if convex == 0 and not work.residual[2] < _WORSE * miss:
-                _exchange(problem, work, i, True)
-                found = 0
-        if found == 0 and convex == 0:
-            convex = 1
-            continue
-        slow = work.residual[2] > _SLOW * miss
-        if convex == 1 or (slow and found == 2):
-            kappa = max(_WEAKER * kappa, _WEAKEST)
-        elif slow or kappa < _STRONG:
-            kappa = min(_STRONGER * kappa, _STRONGEST)
-        work.counts[3] += convex
-        convex, miss = 0, work.residual[2]
-        if miss < _LESS * best:
-            best, waited = miss, 0
-        else:
-            waited += 1
-            if waited > _PATIENCE and miss <= ACCEPTED * work.residual[1]:
-                break
-        _copy(work, i, work.x, work.base)
-    ask(work.calls[MISSES], (problem, work, i))  # the last impulses may have been rejected
-    return work.residual[2]
+            work.push[c, r] = -(A[r, 0] * w * u[0] + A[r, 1] * s * u[1] + A[r, 2] * s * u[2])
+    _imbalance(problem, work, i, work.x)
+    if ask(work.calls[DIRECTION], (problem, work, i)) == 0:
+        return 0
+    _move(work, i, 1.0, work.base)
+    return 1

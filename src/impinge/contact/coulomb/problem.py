@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from impinge.compile import Cube, Entry, IntegerMatrix, Integers, Matrix, Vector, prepare
 from impinge.errors import InputError
 
-MISSES, SWEEP, ORDER, DIRECTION, BALANCE = range(5)  # where `Work.calls` keeps the address of each
+MISSES, SWEEP, ORDER, DIRECTION, BALANCE, PREDICT, ACCELERATE = range(7)  # where `Work.calls` keeps the address of each
 
+HISTORY = 5  # sweeps that Anderson's method mixes
 _BITS = 64  # of a word in the sets of neighbors
 
 
@@ -44,7 +45,7 @@ class Work(NamedTuple):
 
     calls: Integers  # addresses of the parts of the solver
     counts: Integers  # sweeps, Newton iterations, factorizations, convex steps, islands, islands not solved
-    residual: Vector  # (3,): largest miss, scale of the rates, largest miss of an island
+    residual: Vector  # (4,): largest miss, largest scale, largest miss of an island, largest miss over its scale
     need: Integers  # (1,): blocks of the factors that were wanted, when there is no room
     pattern: IntegerMatrix  # (cap + 1, 2): pairs of blocks that the ordering was made for; last row: their number
     island: Integers  # (nb,): which one a block is in
@@ -75,18 +76,37 @@ class Work(NamedTuple):
     change: Matrix  # (cap, 3): of the rates along a step
     push: Matrix  # (cap, 3): impulses that belong to the velocities of Newton's method
     slope: Cube  # (cap, 3, 3): their derivatives
+    known: Cube  # (cap, 3, 3): those that the factors are of
+    factors: Integers  # (1,): island that the factors are of, −1 if there are none
     old: Matrix  # (cap, 3): impulses to return to
     best: Matrix  # (cap, 3): impulses of the first of two attempts
+    root: Matrix  # (cap, 3): roots of the diagonal of W
+    moved: Cube  # (cap, HISTORY, 3): what each of the last sweeps changed, times these
+    reached: Cube  # (cap, HISTORY, 3): and the impulses that it led to
+    speeds: Cube  # (nb, HISTORY, D): and the velocities
+    products: Matrix  # (HISTORY, HISTORY): of the changes
+    least: Matrix  # (HISTORY, HISTORY): equations of the least squares
+    alpha: Vector  # (HISTORY,): the mixture
     stick: Cube  # (cap, 3, 3): inverse of W
     stiffness: Vector  # (cap,): 3/trace W; zero if nothing moves the contact
+    normal: Vector  # (cap,): stiffness along the normal that Newton's method gives each contact
+    tangent: Vector  # (cap,): and along the tangents
     lift: Vector  # (cap,): μ|u_t| of the convex law
 
 
 def parts() -> tuple[Entry, ...]:
     """Return the parts of the solver, in the order of `Work.calls`; each calls the others by address."""
-    from impinge.contact.coulomb import elimination, newton, ordering, sweeps
+    from impinge.contact.coulomb import accelerate, elimination, newton, ordering, sweeps
 
-    return sweeps.misses, sweeps.sweep, ordering.order_blocks, elimination.direction, newton.balance
+    return (
+        sweeps.misses,
+        sweeps.sweep,
+        ordering.order_blocks,
+        elimination.direction,
+        newton.balance,
+        newton.predict,
+        accelerate.accelerate,
+    )
 
 
 def _addresses() -> NDArray[np.int64]:
@@ -140,13 +160,17 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
     ]
     floats: list[tuple[str, tuple[int, ...]]] = [
         ("x base trial g step", (nb, D)),
-        ("rate change push old best", (nc, 3)),
-        ("slope stick", (nc, 3, 3)),
-        ("stiffness lift", (nc,)),
+        ("rate change push old best root", (nc, 3)),
+        ("slope known stick", (nc, 3, 3)),
+        ("stiffness normal tangent lift", (nc,)),
         ("diagonal", (nb, D, D)),
         ("lower upper", (room, D, D)),
         ("small", (1, D, D)),
         ("rows", (1, 3, 2 * D)),
+        ("moved reached", (nc, HISTORY, 3)),
+        ("speeds", (nb, HISTORY, D)),
+        ("products least", (HISTORY, HISTORY)),
+        ("alpha", (HISTORY,)),
     ]
     arrays: dict[str, Any] = {}
     for names, shape in integers:
@@ -156,8 +180,9 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
     work = Work(
         calls=_addresses(),
         counts=np.zeros(6, dtype=np.int64),
-        residual=np.zeros(3),
+        residual=np.zeros(4),
         need=np.zeros(1, dtype=np.int64),
+        factors=np.full(1, -1),
         pattern=np.full((nc + 1, 2), -2),
         **arrays,
     )

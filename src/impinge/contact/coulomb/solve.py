@@ -8,29 +8,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import ask, entry, jit
-from impinge.contact.coulomb.newton import newton
 from impinge.contact.coulomb.ordering import find_islands
-from impinge.contact.coulomb.problem import MISSES, ORDER, SWEEP, Problem, Work
+from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work
+from impinge.contact.coulomb.proximal import EXTRA, GOOD, clear, find_any, find_smallest, let_drift
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
 
-_COARSE, _MANY = 1e-3, 1  # from this tolerance on, so many blocks of sweeps may be enough
-
-_BLOCK = 10  # sweeps between two looks at the misses
-_PER_BLOCK = 50  # contacts of an island for each block of sweeps that Newton's method starts from
-_WORTH = 3.0  # blocks of sweeps that cost as much as Newton's method, for each product of blocks per contact
+_FINE = 1e-10  # miss over the scale up to which impulses of the last step serve, if the tolerance allows it
+_COARSE = 1e-6  # tolerance from which on sweeps may be enough
+_FEW, _MANY = 6.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
+_REDUNDANT = 3  # contacts for each body from which on sweeps are slow: they share what is redundant
+_ROUNDS, _SOME, _LAST = 60, 5, 200  # rounds of sweeps instead of factors, beside them; sweeps before the last attempt
 
 
 @jit
-def _start(problem: Any, work: Any, scale: float) -> float:
-    """Begin with free velocities; return the largest free rate of contacts that approach, or the least scale."""
+def _start(problem: Any) -> None:
+    """Begin with free velocities."""
     v, free = problem.v, problem.free
     for b in range(v.shape[0]):
         for j in range(v.shape[1]):
             v[b, j] = free[b, j]
-    for c in range(problem.count[0]):
-        u0, u1, u2 = rates(c, problem, free)
+
+
+@jit
+def _scale(problem: Any, work: Any, i: int, least: float) -> float:
+    """Return the largest free rate, of gap or slips, of the contacts of an island that approach, or the least scale."""
+    scale = least
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[k]
+        u0, u1, u2 = rates(c, problem, problem.free)
         if u0 < 0.0 and work.stiffness[c] > 0.0:
             scale = max(scale, abs(u0), abs(u1), abs(u2))
     return scale
@@ -47,51 +54,87 @@ def _products(work: Any, i: int) -> float:
 
 
 @jit
-def _set_impulses(problem: Any, work: Any, i: int, nothing: bool) -> None:
-    """Keep the impulses of an island and begin with nothing, or return to what was kept."""
+def _keep(problem: Any, work: Any, i: int, back: bool) -> None:
+    """Keep the impulses of an island, or return to what was kept."""
     for t in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[t]
         for r in range(3):
-            if nothing:
-                work.best[c, r], problem.impulse[c, r] = problem.impulse[c, r], 0.0
-            else:
+            if back:
                 problem.impulse[c, r] = work.best[c, r]
+            else:
+                work.best[c, r] = problem.impulse[c, r]
 
 
 @jit
-def _solve_island(problem: Any, work: Any, i: int, limit: float, enough: float) -> int:
-    """Solve one island: check, sweep while that helps, then Newton's method, and that again from nothing.
-
-    What many sweeps have brought below ``enough`` is left to the next time step, which begins with it.
-    """
-    contacts = work.contacts[i + 1] - work.contacts[i]
-    least, most, before, mark, k = contacts // _PER_BLOCK, 0.0, np.inf, 0, 0
-    while True:
-        ask(work.calls[MISSES], (problem, work, i))
-        miss = work.residual[2]
-        if miss <= limit or (k >= _MANY and miss <= enough):
-            return SOLVED
-        if k == 1:  # what Newton's method costs is known from its order only
-            if ask(work.calls[ORDER], (problem, work)) == 0:
-                return NO_ROOM
-            most = _WORTH * _products(work, i) / contacts
-        if k >= max(least, 1) and k >= 2 * mark:  # ever more seldom, as misses do not fall evenly
-            rate = np.log(before / miss) / (k - mark)
-            if not np.log(miss / limit) < (most - k) * rate:  # sweeps do not promise to arrive at less cost
-                break
-            before, mark = miss, k
-        elif k == 0:
-            before = miss
-        ask(work.calls[SWEEP], (problem, work, i, _BLOCK))
-        k += 1
-    first = newton(problem, work, i, limit)
-    if not first <= limit:
-        _set_impulses(problem, work, i, True)
-        ask(work.calls[MISSES], (problem, work, i))
-        if not newton(problem, work, i, limit) <= first:
-            _set_impulses(problem, work, i, False)
+def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
+    """Sweep over an island, a limited number of rounds; say whether its largest miss is below the limit."""
+    below, rounds = 0, 0
+    while below == 0 and rounds < most:
+        if 2 * rounds == _ROUNDS:  # what there was may have led astray
+            clear(problem, work, i)
             ask(work.calls[MISSES], (problem, work, i))
-    return SOLVED if work.residual[2] <= limit else UNSOLVED
+        below = ask(work.calls[ACCELERATE], (problem, work, i, limit))
+        rounds += 1
+    return below != 0
+
+
+@jit
+def _return(problem: Any, work: Any, i: int) -> None:
+    """Return to the impulses of an island that were kept."""
+    _keep(problem, work, i, True)
+    ask(work.calls[MISSES], (problem, work, i))
+
+
+@jit
+def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
+    """Find any impulses of an island, from those that there are, and the smallest; else go on from what hardly misses.
+
+    What is found first stays if nothing else is.
+    """
+    find_any(problem, work, i, limit)
+    _keep(problem, work, i, False)
+    if find_smallest(problem, work, i, limit, True):
+        return True
+    _return(problem, work, i)
+    if work.residual[2] > limit and work.residual[2] <= GOOD * work.residual[1]:
+        if not let_drift(problem, work, i, limit):
+            _return(problem, work, i)
+    return work.residual[2] <= limit
+
+
+@jit
+def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
+    """Solve one island.
+
+    Check the impulses that there are. For a coarse tolerance sweep if that is cheaper than to factorize. Else find the
+    smallest impulses. If that fails find any, from none and then from many sweeps, and go on from there.
+    """
+    ask(work.calls[MISSES], (problem, work, i))
+    if work.residual[2] <= min(limit, max(EXTRA * limit, _FINE * work.residual[1])):
+        return SOLVED
+    if work.residual[2] > work.residual[1]:  # none at all are better
+        clear(problem, work, i)
+        ask(work.calls[MISSES], (problem, work, i))
+    if ask(work.calls[ORDER], (problem, work)) == 0:
+        return NO_ROOM
+    contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
+    coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / contacts
+    if coarse and (fill > _FEW or contacts < _REDUNDANT * bodies):
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS):
+            return SOLVED
+        if fill > _MANY:
+            return UNSOLVED
+    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME)):
+        return SOLVED
+    if find_smallest(problem, work, i, limit, True):
+        return SOLVED
+    clear(problem, work, i)
+    ask(work.calls[MISSES], (problem, work, i))
+    if _solve_anyhow(problem, work, i, limit):
+        return SOLVED
+    ask(work.calls[SWEEP], (problem, work, i, _LAST))
+    ask(work.calls[MISSES], (problem, work, i))
+    return SOLVED if _solve_anyhow(problem, work, i, limit) else UNSOLVED
 
 
 @entry
@@ -104,8 +147,8 @@ def solve(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
     Args:
         problem: packed `Problem`; impulse, response, W, miss and v are written.
         work: packed `Work`.
-        tolerance: largest miss of a contact law over the scale.
-        scale: least scale; larger is the largest free rate of a contact that approaches.
+        tolerance: largest miss of a contact law over the scale of its island.
+        scale: least scale; larger is the largest free rate, of gap or slips, of its contacts that approach.
 
     Returns:
         SOLVED; UNSOLVED, with the misses in the problem; or NO_ROOM, with the blocks that are wanted in the work.
@@ -114,18 +157,22 @@ def solve(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
         work.counts[k] = 0
     prepare(problem, work)
     find_islands(problem, work)
-    scale = _start(problem, work, scale)
-    work.residual[0], work.residual[1], work.counts[5] = 0.0, scale, 0
-    limit = tolerance * scale
-    enough = 3.0 * np.sqrt(tolerance) * scale if tolerance >= _COARSE else 0.0
+    _start(problem)
+    most, work.counts[5] = scale, 0
+    work.residual[0] = work.residual[3] = 0.0
     for i in range(work.counts[4]):
-        status = _solve_island(problem, work, i, limit, enough)
+        own = _scale(problem, work, i, scale)
+        work.residual[1], most = own, max(most, own)
+        status = _solve_island(problem, work, i, tolerance * own)
         if status == NO_ROOM:
             return NO_ROOM
         if status == UNSOLVED:
             work.counts[5] += 1
         if not work.residual[2] <= work.residual[0]:
             work.residual[0] = work.residual[2]
+        if not work.residual[2] <= work.residual[3] * own:
+            work.residual[3] = work.residual[2] / own if own > 0.0 else np.inf
+    work.residual[1] = most
     return SOLVED if work.counts[5] == 0 else UNSOLVED
 
 

@@ -27,10 +27,23 @@ def _invert(W: Any, out: Any) -> None:
 
 
 @jit
+def _fix(c: int, problem: Any, work: Any) -> None:
+    """Take a contact out of the problem whose gap no impulse changes."""
+    work.stiffness[c] = problem.miss[c] = 0.0
+    for r in range(3):
+        problem.impulse[c, r] = 0.0
+        for s in range(3):
+            problem.W[c, r, s] = 0.0
+
+
+@jit
 def prepare(problem: Any, work: Any) -> None:
     """Compute M⁻¹Jᵀ and W of all contacts; a contact of a block with itself becomes one of a single block."""
     J, response, W, D = problem.J, problem.response, problem.W, problem.v.shape[1]
     for c in range(problem.count[0]):
+        if problem.body[c, 0] < 0 and problem.body[c, 1] < 0:
+            _fix(c, problem, work)
+            continue
         if problem.body[c, 0] == problem.body[c, 1]:
             problem.body[c, 1] = -1
             for r in range(3):
@@ -53,22 +66,21 @@ def prepare(problem: Any, work: Any) -> None:
                 for j in range(2 * D):
                     total += J[c, r, j] * response[c, s, j]
                 W[c, r, s] = W[c, s, r] = total
+            work.root[c, r] = np.sqrt(W[c, r, r])
         trace = W[c, 0, 0] + W[c, 1, 1] + W[c, 2, 2]
         moves = W[c, 0, 0] > _SINGULAR * trace
         work.stiffness[c] = 3.0 / trace if moves else 0.0
         if moves:
             _invert(W[c], work.stick[c])
-        else:  # no impulse changes its gap
-            problem.miss[c] = 0.0
-            for r in range(3):
-                problem.impulse[c, r] = 0.0
+        else:
+            _fix(c, problem, work)
 
 
 @jit
-def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
-    """Return the rates of a contact; a block of −1 has rows of zeros, so any velocity serves."""
+def motion(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
+    """Return what velocities of the blocks give to the rates of a contact."""
     J, D = problem.J, v.shape[1]
-    u0, u1, u2 = problem.bias[c, 0], problem.bias[c, 1], problem.bias[c, 2]
+    u0, u1, u2 = 0.0, 0.0, 0.0
     for side in range(2):
         b, at = problem.body[c, side], side * D
         if b >= 0:
@@ -78,6 +90,13 @@ def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
                 u1 += J[c, 1, at + j] * w
                 u2 += J[c, 2, at + j] * w
     return u0, u1, u2
+
+
+@jit
+def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
+    """Return the rates of a contact."""
+    u0, u1, u2 = motion(c, problem, v)
+    return u0 + problem.bias[c, 0], u1 + problem.bias[c, 1], u2 + problem.bias[c, 2]
 
 
 @jit

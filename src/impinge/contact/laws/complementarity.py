@@ -42,9 +42,11 @@ class Complementarity:
         step: length of a step, s.
         facets: sides of the polygon in place of the disk of friction, if a contact may slide in two directions.
         scheme: "semi-implicit", or for comparison "explicit" or "implicit".
-        tolerance: of the impulses in a scene, where they are found by iteration: largest miss of a contact's law over
-            the speed that gravity gives in a step, or a larger one of approach. A step that misses by more than
-            ten times its square root, and by more than 1 %, ends the run. A model's few contacts are solved exactly.
+        tolerance: of the impulses in a scene, where they are found by iteration: largest miss of a contact's law, in
+            any step, over the speed that gravity gives in a step, or over a larger one that a contact of the same
+            island of touching bodies, whose gap would close too far, would have without impulses. A step that misses it
+            is counted in ``result.solver`` and breaks a promise of the run; one that misses by more than ten times the
+            tolerance, and by more than 1 %, ends it. A model's few contacts are solved exactly.
 
     Example:
         >>> Complementarity(restitution=0.5, step=1e-2).gains

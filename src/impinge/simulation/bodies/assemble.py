@@ -19,8 +19,11 @@ from impinge.simulation.bodies.stage import (
     CORRECTIONS,
     CREATED,
     DEEPEST,
+    KEPT,
     LEAST_FORCE,
     LIFTED,
+    MISS,
+    MISSED,
     MOST_FORCE,
     NEWTON,
     PRODUCT,
@@ -50,18 +53,24 @@ class SolverReport:
 
     Attributes:
         residual: worst miss of a contact's law that was accepted, m/s.
+        miss: the same over the scale that the tolerance is of, see `Complementarity`.
+        missed: steps in which that was above the tolerance.
         created: largest energy that impulses gave in any step (a rounding error, or a wrong solver), J.
         lifted: potential energy given by moving bodies apart that had sunk in, J.
         sweeps, newton: iterations in all.
+        kept: contacts that were not computed again, since the bodies of their island rest, in all steps.
         corrections: steps in which bodies were moved apart.
         repeats: steps repeated because a body went farther than contacts had been looked for.
     """
 
     residual: float
+    miss: float
+    missed: int
     created: float
     lifted: float
     sweeps: int
     newton: int
+    kept: int
     corrections: int
     repeats: int
 
@@ -199,10 +208,13 @@ def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: 
         contacts=contacts,
         solver=SolverReport(
             residual=float(tally[RESIDUAL]),
+            miss=float(tally[MISS]),
+            missed=int(counts[MISSED]),
             created=float(tally[CREATED]),
             lifted=float(tally[LIFTED]),
             sweeps=int(counts[SWEEPS]),
             newton=int(counts[NEWTON]),
+            kept=int(counts[KEPT]),
             corrections=int(counts[CORRECTIONS]),
             repeats=int(counts[REPEATS]),
         ),

@@ -15,13 +15,13 @@ from impinge.simulation.bodies.frames import move
 from impinge.simulation.bodies.stage import CORRECTIONS, LIFTED, NOW
 
 SLOP = 1e-7  # depth that is left as it is, m: half of it remains after a correction
-_SWEEPS, _ENOUGH = 50, 0.25
+_SWEEPS, _ENOUGH = 200, 1e-6  # at most; until nothing moves by more than this share of the slop: then δ is unique
 _MANY, _FEWER = 200, 20  # with more contacts than that, fewer sweeps: the next step goes on
 
 
 @jit
 def _sweep(s: Any) -> float:
-    """Visit all contacts once; return the largest depth that was met."""
+    """Visit all contacts once; return the largest change of a gap that one made."""
     problem, point, push, worst = s.problem, s.now.point, s.push, 0.0
     D = push.shape[1]
     for c in range(s.used[NOW]):
@@ -34,8 +34,8 @@ def _sweep(s: Any) -> float:
             if b >= 0:
                 for j in range(D):
                     gap += problem.J[c, 0, side * D + j] * push[b, j]
-        worst = max(worst, -gap)
         change = max(-s.pushed[c], -gap / stiffness)
+        worst = max(worst, abs(change) * stiffness)
         if change != 0.0:
             s.pushed[c] += change
             for side in range(2):

@@ -47,7 +47,7 @@ def note_contacts(s: Any, h: float, kick: float) -> None:
         rate = rate_of(problem, c, 0, problem.v) + own
         now.expected[c] = gap + h * (rate_of(problem, c, 0, s.travel) + own)
         _keep(s, DEPTH, -gap, c)
-        if p[0] <= 0.0:
+        if p[0] <= 0.0 or s.kept[c] >= 0:
             continue
         work += p[0] * 0.5 * (rate_of(problem, c, 0, problem.free) + own + rate)
         moved += p[0] * (abs(rate_of(problem, c, 0, problem.free) + own) + abs(rate))

@@ -83,7 +83,7 @@ def _gather(s: Any, first: int, end: int) -> None:
 
 @jit
 def place_friction(s: Any) -> None:
-    """Write where friction acts, from the impulses that the contacts start with."""
+    """Write where friction acts, from the impulses that the contacts start with; where it is kept, it stays."""
     now, count, first = s.now, s.used[NOW], 0
     while first < count:
         end = first + 1
@@ -91,8 +91,9 @@ def place_friction(s: Any) -> None:
             now.shapes[end, 0] == now.shapes[first, 0] and now.shapes[end, 1] == now.shapes[first, 1]
         ):
             end += 1
-        for i in range(3):
-            now.rub[first, i] = now.point[first, PLACE + i]
-        if end > first + 1:
-            _gather(s, first, end)
+        if s.kept[first] < 0:
+            for i in range(3):
+                now.rub[first, i] = now.point[first, PLACE + i]
+            if end > first + 1:
+                _gather(s, first, end)
         first = end

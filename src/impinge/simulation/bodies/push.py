@@ -25,6 +25,8 @@ _BENT = 4.0  # times what gravity does: how far a gap that bends within a step m
 _TWICE = 2.0  # as fast as a gap closes that bends steadily, it may return
 _BEYOND = 1e3  # over the fastest rate of approach: faster than any contact comes to approach
 
+TOUCHING = 1e-12  # a gap that is no more than rounding of positions, m: redundant contacts would share loads by it
+
 
 @jit
 def rate_of(problem: Any, c: int, r: int, v: Any) -> float:
@@ -80,7 +82,8 @@ def _require(s: Any, h: float, restitution: bool) -> bool:
         if restitution:
             wanted = _rebound(s, c, h)
         any_rebound |= wanted > 0.0
-        s.pushed[c] = -wanted if wanted > 0.0 else max(gap, -_depth_to_return(s, c, h)) / h
+        asked = max(gap, -_depth_to_return(s, c, h))
+        s.pushed[c] = -wanted if wanted > 0.0 else (asked / h if abs(asked) > TOUCHING else 0.0)
     for c in range(s.used[NOW]):
         problem.bias[c, 0] += s.pushed[c]
     return any_rebound
@@ -197,7 +200,7 @@ def _ask_of_struck(s: Any, h: float) -> bool:
 def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
     """Replace v⁺ by that of the whole impact if something is struck; if that is not found, all stays as it is."""
     problem, count = s.problem, s.used[NOW]
-    miss, size = s.work.residual[0], s.work.residual[1]
+    miss, size, share = s.work.residual[0], s.work.residual[1], s.work.residual[3]
     if not _ask_of_struck(s, h):
         return SOLVED
     for c in range(count):
@@ -211,7 +214,7 @@ def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
             for r in range(3):
                 problem.impulse[c, r] = s.plain[c, r]
         _apply(s)
-        s.work.residual[0], s.work.residual[1] = miss, size
+        s.work.residual[0], s.work.residual[1], s.work.residual[3] = miss, size, share
     return SOLVED
 
 
@@ -244,19 +247,28 @@ def _find_impulses(s: Any, h: float, tolerance: float, scale: float) -> int:
     return ask(s.rules.solve, (problem, s.work, tolerance, scale))
 
 
+@jit
+def _set_travel(world: Any, s: Any) -> None:
+    """Let positions move along the velocities found; the problem does not hold what sleeps, which stays."""
+    for b in range(s.travel.shape[0]):
+        for j in range(s.travel.shape[1]):
+            s.travel[b, j] = s.problem.v[b, j]
+    for f in range(world.kind.size):
+        if s.asleep[f] != 0:
+            for j in range(s.travel.shape[1]):
+                s.travel[world.block[f], j] = 0.0
+
+
 @entry
 def push(s: Stage, h: float) -> int:
     """Move apart what sank in; find the impulses of all contacts, v⁺, and the velocity along which positions move."""
-    problem = s.problem
     sunk = False
     for c in range(s.used[NOW]):
         sunk |= s.now.point[c, GAP] < -max(SLOP, _depth_to_return(s, c, h))
     if sunk:
-        prepare(problem, s.work)
+        prepare(s.problem, s.work)
         correct(s.world, s)
     scale, tolerance = scale_of(s, h), s.rules.tolerance
     status = _find_impulses(s, h, tolerance, scale)
-    for b in range(problem.v.shape[0]):
-        for j in range(problem.v.shape[1]):
-            s.travel[b, j] = problem.v[b, j]
+    _set_travel(s.world, s)
     return _strike(s, h, tolerance, scale) if status == SOLVED else status

@@ -173,10 +173,8 @@ class SceneRun(Run):
     def grow(self) -> int:
         """Make room in the log; return the bytes of its largest table."""
         full = max(self.log.rows.nbytes, self.log.contacts.nbytes)
-        used, changes = self.log.used, {}
-        room = int(self.stage.used[1]) + 1
-        room = max(room, 2 * len(self.stage.now.point))
-        for k, name in ((ROWS, "rows"), (CONTACTS, "contacts"), (EVENTS, "events")):
+        used, changes, most = self.log.used, {}, len(self.stage.now.point)
+        for k, name, room in ((ROWS, "rows", 1), (CONTACTS, "contacts", most), (EVENTS, "events", 2 * most + 1)):
             table = getattr(self.log, name)
             if used[k] + room > len(table):
                 changes[name] = np.concatenate([table, np.zeros((max(len(table), room), table.shape[1]))])

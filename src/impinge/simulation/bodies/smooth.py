@@ -134,7 +134,7 @@ def set_velocities(world: Any, s: Any) -> None:
     if s.rules.centered == 0 or half == 0.0:
         return
     for f in range(world.kind.size):
-        if world.place[f] < 0:
+        if world.place[f] < 0 or s.asleep[f] != 0:
             continue
         first = world.speed[f]
         v = s.instant[first : first + 6]

@@ -21,7 +21,7 @@ class Rules(NamedTuple):
 
     step: float
     restitution: float
-    tolerance: float  # of the impulses: largest miss over the largest free rate
+    tolerance: float  # of the impulses: largest miss over the scale of an island
     sample: float  # spacing of recorded rows
     centered: int  # whether velocities are those in the middle of a step, see `smooth`
     solve: int  # addresses of large functions, each compiled once and only if it is needed
@@ -108,6 +108,11 @@ class Stage(NamedTuple):
     pushed: Vector  # of each contact, what it contributed to them
     plain: Matrix  # impulses without restitution
     touched: Integers  # the step, of those that were computed, in which each block was last pushed
+    asleep: Integers  # (frames,): a number of the island that sleeps, 0 if it does not
+    quiet: Integers  # (frames,): 1 if it rests after this step, 2 if also before
+    calm: Integers  # (blocks,): of islands, whether they rest
+    kept: Integers  # of each contact, its place in the last step if its island sleeps, else −1
+    match: Integers  # of each contact, its place in the last step if it was there, else −1
     grip: Matrix  # (grips, 6): wrench on each held body, holder's axes
     rest_at: Matrix  # (grips, 3): where the body's center of compliance rests, seen from the holder
     rest_axes: Cube  # (grips, 3, 3)
@@ -129,8 +134,8 @@ class Stage(NamedTuple):
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
 TIME, ROW_TIME, LENGTH, KICK, EARLIER = 0, 1, 2, 3, 4  # ..., step, time for which forces acted, and did before
-STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN = 0, 1, 2, 3, 4, 5, 6, 7, 8
-DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT = range(11)
+DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED, MISS = range(10)
 
 
 def contacts_of(capacity: int) -> Contacts:
@@ -158,6 +163,8 @@ def sized(layout: Layout, capacity: int, pairs: int) -> dict[str, Any]:
         "pairs": np.zeros((pairs, 2), dtype=np.int64),
         "grid": grid_space(layout.world.shapes.kind.size, pairs),
         "pushed": np.zeros(capacity),
+        "kept": np.full(capacity, -1),
+        "match": np.full(capacity, -1),
         "plain": np.zeros((capacity, 3)),
         "problem": problem,
         "work": work,
@@ -205,6 +212,9 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         travel=np.zeros((blocks, D)),
         push=np.zeros((blocks, D)),
         touched=np.full(blocks, -1),
+        asleep=np.zeros(n, dtype=np.int64),
+        quiet=np.zeros(n, dtype=np.int64),
+        calm=np.zeros(blocks, dtype=np.int64),
         grip=np.zeros((grips, 6)),
         rest_at=np.zeros((grips, 3)),
         rest_axes=np.zeros((grips, 3, 3)),
@@ -225,8 +235,8 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, 0.0, rules.step, rules.step]),
-        counts=np.zeros(9, dtype=np.int64),
-        tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0]),
+        counts=np.zeros(11, dtype=np.int64),
+        tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),
         worst=np.zeros((KINDS, 2), dtype=np.int64),
     )

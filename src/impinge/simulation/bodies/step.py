@@ -4,33 +4,35 @@
     v⁻ ← smooth forces;  p ← impulses of all contacts;  v⁺ = v⁻ + M⁻¹Jᵀp;  q⁺ = q moved along v⁺ for h
     if something was struck: p, v⁺ ← the whole impact at once, from v⁻
 
-What touches, and is slower than the tolerance of the impulses resolves, rests.
-A step that changes nothing at all is the last that is computed,
-as long as nothing else changes: every further one would be the same.
+What touches, and is slower than the tolerance of the impulses resolves, rests, and may sleep (`rest`). A step that
+changes nothing at all is the last that is computed, as long as nothing else changes: every further one would be the
+same.
 """
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 from impinge.compile import ask, entry, jit
-from impinge.contact.coulomb.newton import ACCEPTED
 from impinge.contact.coulomb.solve import NO_ROOM as NO_ROOM_TO_SOLVE
 from impinge.contact.coulomb.solve import SOLVED
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
 from impinge.simulation.bodies.observe import note_contacts
-from impinge.simulation.bodies.push import scale_of, work_of
+from impinge.simulation.bodies.push import work_of
+from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses, wake_all
 from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities
 from impinge.simulation.bodies.stage import (
+    CORRECTIONS,
     CREATED,
     DEEPEST,
     EARLIER,
     KICK,
     LEAST_FORCE,
     LENGTH,
+    MISS,
+    MISSED,
     MOST_FORCE,
     NEWTON,
     NOW,
@@ -59,14 +61,14 @@ _SUNK = 1e-5  # m: what moving apart has left deeper than this is no rounding of
 _REPEATS = 5  # of a step whose bodies went farther than was looked
 _STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
 _EXACT = 1e-9  # a difference that is rounding
-_REST, _FINEST = 100.0, 1e-10  # what touches and is slower than so many tolerances rests; no tolerance counts for more
+_TIMES, _ACCEPTED = 10.0, 1e-2  # times the tolerance, and share of the scale, by which a step may miss the law
 
 
 @jit
 def _accepted(s: Any) -> bool:
     """Tell whether a step that was not solved is used all the same: it misses little, and nothing sank in by that."""
-    share = max(10.0 * sqrt(s.rules.tolerance), ACCEPTED)
-    return s.work.residual[0] <= share * s.work.residual[1] and deepest(s) >= -_SUNK
+    share = max(_TIMES * s.rules.tolerance, _ACCEPTED)  # of the scale of an island
+    return s.work.residual[3] <= share and deepest(s) >= -_SUNK
 
 
 @jit
@@ -102,6 +104,8 @@ def _note(s: Any, h: float, kick: float) -> None:
     tally[WORK] += work_of(s, s.before)
     tally[CREATED] = max(tally[CREATED], work_of(s, problem.free))
     tally[RESIDUAL] = max(tally[RESIDUAL], s.work.residual[0])
+    tally[MISS] = max(tally[MISS], s.work.residual[3])
+    s.counts[MISSED] += s.work.residual[3] > s.rules.tolerance
     s.counts[SWEEPS] += s.work.counts[0]
     s.counts[NEWTON] += s.work.counts[1]
 
@@ -109,25 +113,23 @@ def _note(s: Any, h: float, kick: float) -> None:
 @jit
 def _advance(world: Any, s: Any, h: float) -> bool:
     """Let everything have v⁺, and move it along ``travel``; return whether nothing changed at all."""
-    still, slow = True, _REST * scale_of(s, h) * min(s.rules.tolerance, _FINEST)
+    still = True
     for f in range(world.kind.size):
-        if world.place[f] < 0:
+        if world.place[f] < 0 or s.asleep[f] != 0:
             continue
-        b, speed = world.block[f], world.speed[f]
-        v, way = s.problem.v[b], s.travel[b]
-        quiet = s.touched[b] == s.counts[TAKEN]
-        for i in range(3):
-            quiet &= max(abs(v[i]), abs(way[i])) < slow
-            quiet &= max(abs(v[3 + i]), abs(way[3 + i])) * world.radius[f] < slow
+        b, speed, rested = world.block[f], world.speed[f], s.quiet[f] != 0
         for i in range(6):
-            value = 0.0 if quiet else v[i]
-            still &= value == 0.0 and s.v[speed + i] == 0.0
+            value = 0.0 if s.quiet[f] != 0 else s.problem.v[b, i]
+            rested &= s.v[speed + i] == 0.0
             s.past[1, speed + i], s.past[0, speed + i] = s.past[0, speed + i], s.v[speed + i]
             s.v[speed + i] = value
         for i in range(3):
-            s.turned[b, i] = v[3 + i] - s.problem.free[b, 3 + i]
-        if not quiet:
-            move(world, s, f, way, h)
+            s.turned[b, i] = s.v[speed + 3 + i] - s.problem.free[b, 3 + i]
+        still &= rested
+        if s.quiet[f] == 0:
+            move(world, s, f, s.travel[b], h)
+        elif rested:
+            s.quiet[f] = 2
     return still
 
 
@@ -166,12 +168,14 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         return NO_POSE
     set_shapes(world, s)
     set_reach(world, s, h)
-    problem = s.problem
+    problem, corrections = s.problem, s.counts[CORRECTIONS]
     for f in range(world.kind.size):
         if world.place[f] >= 0:
             for i in range(6):
                 s.before[world.block[f], i] = s.v[world.speed[f] + i]
     kick = 0.5 * (s.time[LENGTH] + h) if s.rules.centered != 0 else h
+    if h != s.time[LENGTH] or kick != s.time[KICK]:
+        wake_all(world, s)
     smooth_velocities(world, s, kick)
     if s.rules.hold_bodies != 0:
         ask(s.rules.hold_bodies, (s, h))
@@ -191,13 +195,16 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
         s.counts[REPEATS] += 1
     if not _finite(problem.v):
         return NOT_FINITE
+    keep_impulses(s)
     _note(s, h, kick)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))
     add_events(s, log, end)
     same = _same_impulses(s)
-    keep(s)
+    find_quiet(world, s, h)
     still = _advance(world, s, h)
+    fall_asleep(world, s, corrections)
+    keep(s)
     if s.rules.move_robots != 0:
         ask(s.rules.move_robots, (s, h))
     s.time[EARLIER], s.time[KICK], s.time[LENGTH] = s.time[KICK], kick, h

@@ -17,7 +17,7 @@ from impinge.compile import ask, entry, jit
 from impinge.geometry.broad import bounds, near_pairs, place_of
 from impinge.geometry.meeting_edges import TOGETHER, have_two_normals
 from impinge.geometry.table import BOX, FEATURE, GAP, NORMAL, PLACE
-from impinge.scene.world import FREE, LINKED
+from impinge.scene.world import FREE, LINKED, STANDS
 from impinge.simulation.bodies.patch import place_friction
 from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, TIME, Stage
 from impinge.simulation.extremes import BEND, WORST
@@ -67,6 +67,66 @@ def tangents(axes: Any) -> None:
 
 
 @jit
+def _wake(world: Any, s: Any) -> None:
+    """Wake the islands that something which is neither fixed nor asleep may touch within the step."""
+    shapes, frames = world.shapes, s.frames
+    for k in range(s.used[PAIRS]):
+        a, b = s.pairs[k, 0], s.pairs[k, 1]
+        fa, fb = shapes.frame[a], shapes.frame[b]
+        if (s.asleep[fa] != 0) == (s.asleep[fb] != 0):
+            continue
+        sleeper, other = (fa, fb) if s.asleep[fa] != 0 else (fb, fa)
+        if world.kind[other] == STANDS:
+            continue
+        code, margin = s.collide.code[shapes.kind[a], shapes.kind[b]], s.reach[fa] + s.reach[fb]
+        if ask(code, (shapes, frames.shape_at, frames.shape_axes, s.collide, a, b, margin, s.points)) > 0:
+            group = s.asleep[sleeper]
+            for f in range(world.kind.size):
+                if s.asleep[f] == group:
+                    s.asleep[f] = 0
+
+
+@jit
+def _kept(world: Any, s: Any, fa: int, fb: int) -> bool:
+    """Tell whether the contacts of two frames are kept as they were in the last step."""
+    resting = (s.asleep[fa] != 0 or world.kind[fa] == STANDS) and (s.asleep[fb] != 0 or world.kind[fb] == STANDS)
+    return resting and (s.asleep[fa] != 0 or s.asleep[fb] != 0)
+
+
+@jit
+def _seek(s: Any, first: int, a: int, b: int) -> int:
+    """Return where the contacts of two shapes start in the last step, not before a place; both lists are in order."""
+    last = s.last
+    while first < s.used[LAST] and (
+        last.shapes[first, 0] < a or (last.shapes[first, 0] == a and last.shapes[first, 1] < b)
+    ):
+        first += 1
+    return first
+
+
+@jit
+def _copy_last(s: Any, first: int, count: int, a: int, b: int) -> int:
+    """Take over the contacts of two shapes from the last step; return how many, or −1 if there is no room."""
+    now, last, k = s.now, s.last, first
+    while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
+        c = count + k - first
+        if c >= now.point.shape[0]:
+            s.used[ROOM] = 2 * now.point.shape[0]
+            return -1
+        for side in range(2):
+            now.shapes[c, side], now.frames[c, side] = last.shapes[k, side], last.frames[k, side]
+        for j in range(now.point.shape[1]):
+            now.point[c, j] = last.point[k, j]
+        for r in range(3):
+            now.rub[c, r] = last.rub[k, r]
+            for j in range(3):
+                now.axes[c, r, j] = last.axes[k, r, j]
+        now.share[c], s.problem.mu[c], s.kept[c] = last.share[k], 0.0, k
+        k += 1
+    return k - first
+
+
+@jit
 def _rate(frames: Any, f: int, place: Any, n: Any) -> float:
     """Return how fast a place of a frame moves along a direction."""
     x, y, z = place[0] - frames.at[f, 0], place[1] - frames.at[f, 1], place[2] - frames.at[f, 2]
@@ -108,10 +168,18 @@ def find_contacts(world: Any, s: Any, h: float) -> bool:
     if found < 0:
         s.used[ROOM] = -found
         return False
-    s.used[PAIRS], count = found, 0
+    s.used[PAIRS], count, first = found, 0, 0
+    _wake(world, s)
     for k in range(found):
         a, b = s.pairs[k, 0], s.pairs[k, 1]
         fa, fb = shapes.frame[a], shapes.frame[b]
+        if _kept(world, s, fa, fb):
+            first = _seek(s, first, a, b)
+            many = _copy_last(s, first, count, a, b)
+            if many < 0:
+                return False
+            count += many
+            continue
         margin = s.reach[fa] + s.reach[fb]
         code = s.collide.code[shapes.kind[a], shapes.kind[b]]
         if code == 0:  # two half-spaces
@@ -131,7 +199,7 @@ def find_contacts(world: Any, s: Any, h: float) -> bool:
             for j in range(3):
                 now.axes[count, 0, j] = points[i, NORMAL + j]
             tangents(now.axes[count])
-            s.problem.mu[count] = mu
+            s.problem.mu[count], s.kept[count] = mu, -1
             count += 1
     s.used[NOW] = count
     return True
@@ -179,6 +247,9 @@ def write_rows(world: Any, s: Any) -> None:
     for c in range(s.used[NOW]):
         for r in range(3):
             problem.bias[c, r] = 0.0
+        if s.kept[c] >= 0:  # it takes no part
+            problem.body[c, 0] = problem.body[c, 1] = -1
+            continue
         _side(world, s, c, now.frames[c, 0], 0, 1.0)
         _side(world, s, c, now.frames[c, 1], 1, -1.0)
 
@@ -200,16 +271,14 @@ def remember(s: Any) -> None:
     for c in range(s.used[NOW]):
         for r in range(3):
             impulse[c, r] = 0.0
-        now.share[c] = 0.0
-        a, b = now.shapes[c, 0], now.shapes[c, 1]
-        while first < s.used[LAST] and (
-            last.shapes[first, 0] < a or (last.shapes[first, 0] == a and last.shapes[first, 1] < b)
-        ):
-            first += 1
-        k = first
+        s.match[c] = s.kept[c]
+        if s.kept[c] >= 0:
+            continue
+        a, b, now.share[c] = now.shapes[c, 0], now.shapes[c, 1], 0.0
+        k = first = _seek(s, first, a, b)
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
-                now.share[c] = last.share[k]
+                s.match[c], now.share[c] = k, last.share[k]
                 bend = abs(now.point[c, GAP] - last.expected[k])
                 keep_extreme(s.extremes.table[0], WORST, BEND, bend, s.time[TIME])
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
@@ -237,7 +306,7 @@ def keep(s: Any) -> None:
         for j in range(now.point.shape[1]):
             last.point[c, j] = now.point[c, j]
         for r in range(3):
-            last.impulse[c, r] = s.problem.impulse[c, r]
+            last.impulse[c, r], last.rub[c, r] = s.problem.impulse[c, r], now.rub[c, r]
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
         last.expected[c], last.given[c], last.share[c] = now.expected[c], now.given[c], now.share[c]

@@ -6,7 +6,7 @@ from math import inf
 
 from impinge.scene.world import Layout
 from impinge.simulation.bodies.correct import SLOP
-from impinge.simulation.bodies.stage import RESIDUAL, Stage
+from impinge.simulation.bodies.stage import MISS, RESIDUAL, Stage
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.extremes import BEND, CREATED, DEPTH, DRIFT, DRIVE, EXCESS, RUB, WHEN, WORST
 from impinge.simulation.judge import BENDS, CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE
@@ -19,6 +19,7 @@ def findings_of(layout: Layout, stage: Stage, constrained: bool) -> Findings:
     Gaps bend within a step, and what is left below zero by more than `SLOP` is taken back in the next one, as well as
     the solver finds its impulses: its miss counts ten times. Work and power are those beyond that miss. The constraints
     of robots are linear over a step: their drift is limited to ten times the square of the fastest joint's way in it.
+    The laws of the contacts are to be met to the tolerance that was asked for.
     """
     e, rules = stage.extremes, stage.rules
     row, whole = e.table.tolist()
@@ -36,6 +37,7 @@ def findings_of(layout: Layout, stage: Stage, constrained: bool) -> Findings:
             number = max(value[kind], 0.0)
             pair = "_".join(layout.frames[int(f)] for f in stage.worst[kind])
             found.append(verdict(name, number, limit, unit, *((pair, time[kind]) if number > 0.0 else (None, None))))
+    found.append(verdict("contact laws", float(stage.tally[MISS]), rules.tolerance, "", None, None))
     if constrained:
         limit = START_TOLERANCE + 10.0 * whole[WORST + BEND]
         found.append(verdict("constraint drift", whole[WORST + DRIFT], limit, "", None, whole[WHEN + DRIFT]))

@@ -1,0 +1,65 @@
+"""Boxes that stand: a stack, a wall whose ends tip, and a stack beside a conveyor; in impinge and in MuJoCo."""
+
+from __future__ import annotations
+
+from time import thread_time
+from typing import Any
+
+from impinge.contact import Complementarity
+from impinge.geometry import Box, HalfSpace
+from impinge.scene.scene import Scene
+from impinge.simulation import simulate
+
+Block = tuple[tuple[float, float, float], tuple[float, float, float]]  # size and place, m
+
+STEP, UNTIL, DENSITY, FRICTION = 2e-3, 1.0, 1800.0, 0.5
+KINDS = ("stack of 30 boxes", "wall of 80 bricks", "12 boxes beside a conveyor")
+
+
+def blocks(kind: str) -> list[Block]:
+    """Return sizes and places of the boxes."""
+    if kind == KINDS[1]:
+        size = (0.2, 0.1, 0.06)
+        return [(size, ((j + 0.5 * (i % 2)) * 0.2005, 0.0, 0.03 + 0.06 * i)) for i in range(10) for j in range(8)]
+    return [((0.2, 0.2, 0.1), (0.0, 0.0, 0.05 + 0.1 * k)) for k in range(30 if kind == KINDS[0] else 12)]
+
+
+def scene_of(kind: str) -> Scene:
+    """Return the scene."""
+    scene = Scene("bricks", friction=FRICTION)
+    scene.fixed("ground", HalfSpace())
+    for k, (size, at) in enumerate(blocks(kind)):
+        scene.body(f"b{k}", Box(*size), density=DENSITY, at=at)
+    if kind == KINDS[2]:
+        scene.moving("belt", lambda t: (5 + 0.3 * t, 0, 0.05), Box(4, 0.3, 0.1))
+        scene.body("rider", Box(0.1, 0.1, 0.1), density=DENSITY, at=(5, 0, 0.15))
+    return scene
+
+
+def ours(kind: str, tolerance: float) -> tuple[float, Any]:
+    """Return the processor time per step, s, and the result."""
+    scene, law = scene_of(kind), Complementarity(step=STEP, tolerance=tolerance)
+    simulate(scene, law, until=2 * STEP)
+    begin = thread_time()
+    result = simulate(scene, law, until=UNTIL)
+    return (thread_time() - begin) / result.certificate.steps, result
+
+
+def mujoco_cost(mujoco: Any, kind: str) -> tuple[float, float]:
+    """Return MuJoCo's processor time per step of the same length, s, and its deepest penetration, m."""
+    bodies = "".join(
+        f'<body pos="{x} {y} {z}"><freejoint/>'
+        f'<geom type="box" size="{a / 2} {b / 2} {c / 2}" density="{DENSITY}"/></body>'
+        for (a, b, c), (x, y, z) in blocks(kind)
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{STEP}" solver="Newton" cone="elliptic"/><size memory="1G"/><default>'
+        f'<geom friction="{FRICTION} 0 0" solref="{2 * STEP} 1" condim="3"/></default>'
+        f'<worldbody><geom type="plane" size="5 5 .1"/>{bodies}</worldbody></mujoco>'
+    )
+    data, steps = mujoco.MjData(model), round(UNTIL / STEP)
+    mujoco.mj_step(model, data, nstep=2)
+    begin = thread_time()
+    mujoco.mj_step(model, data, nstep=steps)
+    cost = (thread_time() - begin) / steps
+    return cost, max((-float(data.contact.dist[k]) for k in range(data.ncon)), default=0.0)
