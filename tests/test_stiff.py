@@ -125,6 +125,15 @@ def test_a_light_plate_on_stiff_contacts_neither_hangs_nor_sticks_and_slides_wit
     assert result.certificate.evaluations <= 500_000
 
 
+def test_a_bristle_about_at_its_limit_does_not_stick_and_slide_without_end():
+    scene = Scene("plate", friction=0.4)
+    scene.fixed("table", HalfSpace())
+    scene.body("plate", Box(0.04, 0.03, 0.002), density=1250, at=(0, 0, 0.05), turn=(0.3, 0.2, 0.1))
+    result = simulate(scene, KelvinVoigt(1e6, 300.0), until=1.0, sample=0.05, method=Adaptive(budget=2000))
+    assert result.ok, result.reason
+    assert len(result.events) <= 100
+
+
 @pytest.mark.parametrize("implicit", [0, 1.0, "yes", None])
 def test_whether_steps_may_be_implicit_is_true_or_false(implicit):
     with pytest.raises(InputError, match="method Adaptive: expected implicit = True or False, got"):
