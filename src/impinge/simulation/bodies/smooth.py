@@ -83,12 +83,24 @@ def plain_inertia(world: Any, s: Any, f: int) -> None:
 
 
 @jit
+def _struck(world: Any, s: Any, f: int) -> bool:
+    """Tell whether the center of a free body was accelerated by more than twice gravity.
+
+    That may be an impact, which may last for several steps, or a push in a scene without gravity.
+    """
+    first, square, g = world.speed[f], 0.0, world.gravity
+    for i in range(3):
+        square += ((s.v[first + i] - s.past[0, first + i]) / s.time[KICK]) ** 2
+    return square > _STRONG * _STRONG * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+
+
+@jit
 def _steady(world: Any, s: Any, f: int) -> bool:
     """Tell whether a free body was accelerated in the last step about as in the one before.
 
     The first step of a run has none before it: then it may not be by more than twice gravity.
     """
-    first, square, other, apart, g = world.speed[f], 0.0, 0.0, 0.0, world.gravity
+    first, square, other, apart = world.speed[f], 0.0, 0.0, 0.0
     for i in range(6):
         weight = 1.0 if i < 3 else world.radius[f] * world.radius[f]
         now = (s.v[first + i] - s.past[0, first + i]) / s.time[KICK]
@@ -96,7 +108,7 @@ def _steady(world: Any, s: Any, f: int) -> bool:
         square, other = square + weight * now * now, other + weight * then * then
         apart += weight * (now - then) ** 2
     if s.counts[TAKEN] < 2:
-        return square <= _STRONG * _STRONG * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+        return not _struck(world, s, f)
     return apart <= _VARIES * _VARIES * max(square, other)
 
 
@@ -143,6 +155,6 @@ def set_velocities(world: Any, s: Any) -> None:
                 v[i] += half * world.gravity[i]
                 s.local[1, i] = 0.0
             turn_freely(world.tensor[f], world.inverse[f], v[3:6], half, s.local[0], s.local[1])
-        elif _steady(world, s, f):
+        elif _steady(world, s, f) and not _struck(world, s, f):
             for i in range(6):
                 v[i] += half / s.time[KICK] * (s.v[first + i] - s.past[0, first + i])
