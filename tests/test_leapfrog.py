@@ -176,3 +176,24 @@ def test_a_box_on_a_turning_table_stands_on_the_corners_of_its_lower_face(spin):
     result = simulate(scene, Complementarity(step=2e-4), until=0.5)
     assert np.abs(result["box_z"] - 0.01).max() < 1e-9
     assert max(np.abs(result[f"box_w{c}"]).max() for c in "xy") < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bodies_that_collide_in_free_space_keep_their_momentum_in_every_row(seed):
+    rng, masses = np.random.default_rng(seed), []
+    scene = Scene("space", gravity=(0, 0, 0), friction=0.3)
+    for k in range(4):
+        away = rng.normal(size=3)
+        away /= np.linalg.norm(away)
+        masses.append(float(rng.uniform(0.5, 2.0)))
+        scene.body(
+            f"b{k}",
+            Box(*rng.uniform(0.1, 0.2, 3).tolist()),
+            mass=masses[k],
+            at=tuple((away * (0.4 + 0.3 * k)).tolist()),
+            velocity=tuple((-away * rng.uniform(0.5, 1.5)).tolist()),
+            spin=tuple(rng.normal(size=3).tolist()),
+        )
+    result = simulate(scene, Complementarity(step=1e-3), until=0.8)
+    momentum = sum(m * np.array([result[f"b{k}_{axis}_dot"] for axis in "xyz"]) for k, m in enumerate(masses))
+    assert np.abs(momentum - momentum[:, :1]).max() <= 1e-12
