@@ -61,7 +61,7 @@ class ImpactProblem:
         p = np.full(len(self.rate), np.nan)
         find = propagating_impulses if propagating else impact_impulses
         e = self.e if e is None else np.full(self.nc, e)
-        status = find(self.W.ravel().copy(), self.rate, self.nh, self.slips, self.mu, e, p, Struct(work))
+        status = find(self.W.copy(), self.rate, self.nh, self.slips, self.mu, e, p, Struct(work))
         return status, p
 
     def energy_gain(self, p):

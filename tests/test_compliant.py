@@ -192,7 +192,7 @@ def test_the_force_that_a_contact_would_have_is_the_one_it_has_once_closed():
     law, gap, rate = HuntCrossley(stiffness=1e6, damping=0.5), -1e-3, -0.2
     model = thrown()
     plant = plant_of(model, [law], model.parameter_vector({}), (400.0, 40.0), Adaptive(), 1.0)
-    w = workspace(plant, model.dynamics.size)
+    w = workspace(plant, model.dynamics)
     w.y[: plant.nq + plant.nv] = 0.0, gap, 1.5, rate
     press = []
     for mode in ("Free", "Contact"):

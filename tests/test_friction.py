@@ -1270,7 +1270,7 @@ def drag_reference(W, drift, kinds, value, normal):
 
 def forces_of(W, drift, kinds, value, normal, work=None):
     force = np.full(drift.size, np.nan)
-    row_forces(W.ravel(), drift, kinds, value, normal, force, work or Struct(row_workspace(drift.size)))
+    row_forces(np.ascontiguousarray(W), drift, kinds, value, normal, force, work or Struct(row_workspace(drift.size)))
     return force
 
 

@@ -90,10 +90,10 @@ class Simulator:
         """What every signal is the difference of: a sum of terms without their signs."""
         x = np.concatenate([self.case.point.q, self.case.point.v])
         values = np.abs(self.all_signals(x, self.case.point.u))
-        nv, m = self.nq, len(row_names(self.model))
-        response = self.w.out[nv + 4 * m + 3 :][: nv * m].reshape((m, nv))
+        m = len(row_names(self.model))
+        response = self.w.terms.response
         force = np.abs(self.w.rows[FORCE, :m])
-        values[self.accelerations] += np.abs(self.w.out[:nv]) + np.abs(response).T @ force
+        values[self.accelerations] += np.abs(self.w.terms.free) + np.abs(response).T @ force
         for i in range(m):
             values[len(values) - 3 * m + 3 * i + 2] = force.max()
         return values[self.kept]

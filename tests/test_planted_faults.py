@@ -114,7 +114,7 @@ FAULTS = {
     ),
     "a stop whose work is not counted": Fault(
         "simulation/halt.py",
-        "        w.y[work + (3 if i < nh else 4)] += p * (mean - w.out[partial + i])\n",
+        "        w.y[work + (3 if i < nh else 4)] += p * (mean - w.terms.partial[i])\n",
         "",
         STOP,
         "energy balance",

@@ -290,7 +290,7 @@ def contact_problems(draw):
 
 def forces(W, drift, closed, value, work):
     force = np.full(drift.size, np.nan)
-    row_forces(W.ravel(), drift, closed, value, np.arange(drift.size), force, work)
+    row_forces(np.ascontiguousarray(W), drift, closed, value, np.arange(drift.size), force, work)
     return force
 
 

@@ -38,7 +38,7 @@ def test_a_stiff_step_is_of_order_five_and_its_path_of_order_four():
         return [y[1], -G + 2e3 * max(-gap, 0.0) ** 1.5 * (1 - 0.4 * rate)]
 
     plant = plant_of(model, laws_of(model, law), model.parameter_vector({"A": A, "w": w}), (400, 40), Adaptive(), 1.0)
-    room, y = workspace(plant, model.dynamics.size), np.zeros(0)
+    room, y = workspace(plant, model.dynamics), np.zeros(0)
     packed = Struct(plant), Struct(room)
     ends, paths = [], []
     for h in (0.01, 0.005):

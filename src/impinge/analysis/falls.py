@@ -186,7 +186,7 @@ def _slope_of_force(frame: Frame, c: int, t: float, x: FloatArray) -> FloatArray
         w.direction[follow] = w.rows[RATE, rows] / speed
     frame.at(t, x)
     row = frame.d.force[i].copy()
-    row[: frame.nz] += row[frame.nz + follow] @ frame.blocks["g"][rows]
+    row[: frame.nz] += row[frame.nz + follow] @ frame.by["g"][rows]
     row[frame.nz + follow] = 0.0
     w.mode[c] = mode
     return row

@@ -46,20 +46,14 @@ class Frame:
     ) -> None:
         self.model, self.plant = model, plant
         self.nx, self.slips = plant.nq + plant.nv, model.row_slices[2]
-        self.w = workspace(plant, model.dynamics.size)
+        self.w = workspace(plant, model.dynamics)
         self.w.u[:] = u
         self.d = tangent_workspace(model, self.w.y.size, plant.parameters)
         self.nz, self.size = self.d.nz, self.d.nz + 2 * plant.ns
         self.flow = flow_of(plant, self.w.y.size, steps, states, seed)
         self.packed = Struct(plant), Struct(self.w), Struct(self.d), Struct(self.flow)
-        self.blocks, start = dict[str, FloatArray](), 0
-        for name, (n, k) in model.tangent.outputs.items():
-            self.blocks[name] = self.d.out[start : start + n * k].reshape((n, k), order="F")
-            start += n * k
-        m, nv = self.slips.stop, plant.nv
-        response = nv + 4 * m + 3
-        self.response = self.w.out[response : response + nv * m].reshape((m, nv)).T
-        self.W = self.w.out[response + nv * m : response + (nv + m) * m].reshape((m, m))
+        self.by = {name: block.T for name, block in self.d.by._asdict().items()}
+        self.response, self.W = self.w.terms.response.T, self.w.terms.W
         self._bristles = slice(plant.nq + plant.nv + plant.nc + plant.nt, None)
 
     def enter(self, modes: IntegerArray, direction: FloatArray, contacts: Sequence[int] | None = None) -> None:
@@ -93,7 +87,7 @@ class Frame:
 
     def row(self, name: str, i: int) -> FloatArray:
         """Return one row of a block of derivatives, by z and the anchors."""
-        return np.concatenate([self.blocks[name][i], np.zeros(2 * self.plant.ns)])
+        return np.concatenate([self.by[name][i], np.zeros(2 * self.plant.ns)])
 
     def anchor_here(self, slips: Sequence[int]) -> None:
         """Let slips count from the state just differentiated."""
@@ -112,11 +106,11 @@ class Frame:
         held = [self.slips.start + s for c in stick for s in range(plant.slips[c], plant.slips[c + 1])]
         rigid = [plant.nh + c for c in closed if start and plant.restitution[c] >= 0.0]
         if rigid:
-            value = self.blocks["g"][rigid] @ X[: self.nz]
+            value = self.by["g"][rigid] @ X[: self.nz]
             X[:nq] -= self.response[:, rigid] @ (_inverse(self.W[np.ix_(rigid, rigid)]) @ value)
         if held or rigid:
             rows = [i for i in range(self.slips.stop) if w.prescribed[i] == ACCELERATION or i in held]
-            change = -self.blocks["rate"][rows] @ X[: self.nz]
+            change = -self.by["rate"][rows] @ X[: self.nz]
             change[[i not in held + rigid for i in rows]] = 0.0
             X[nq : self.nx] += self.response[:, rows] @ (_inverse(self.W[np.ix_(rows, rows)]) @ change)
 

@@ -78,7 +78,7 @@ def impact_jacobian(
     rigid = [c for c in pushing if plant.halted[c] == 0]
     rows = [*range(plant.nh), *(plant.nh + c for c in rigid), *(i for c in pushing for i in own[c])]
     W, response = frame.W.copy(), frame.response.copy()
-    rate, slope = frame.w.rows[RATE, : frame.slips.stop].copy(), frame.blocks["rate"].copy()
+    rate, slope = frame.w.rows[RATE, : frame.slips.stop].copy(), frame.by["rate"].copy()
     A, x, u = slope[:, nq : frame.nx], left.x, frame.w.u
     v = x[nq:]
 

@@ -165,12 +165,8 @@ def _check_smallest(model: Model, who: str, names: Sequence[str], held: Mode) ->
 
 def _block(d: Tangent, name: str, model: Model) -> FloatArray:
     """Return one output of the model's tangent kernel, without the columns of parameters and time."""
-    start, columns = 0, 2 * len(model.coordinates) + len(model.inputs)
-    for output, (n, m) in model.tangent.outputs.items():
-        if output == name:
-            return d.out[start : start + n * m].reshape((n, m), order="F")[:, :columns]
-        start += n * m
-    raise KeyError(name)
+    block: FloatArray = getattr(d.by, name).T
+    return block[:, : 2 * len(model.coordinates) + len(model.inputs)]
 
 
 def _signals(model: Model, plant: Plant, d: Tangent) -> dict[str, tuple[FloatArray, str]]:
@@ -235,8 +231,7 @@ def _constraint_poles(plant: Plant, w: Workspace, d: Tangent, rows: Sequence[int
     """Return the poles by which the independent closed rows return to zero, s² = slope + slope_rate s."""
     if not rows:
         return []
-    m, nv = d.value.size, plant.nv
-    W = w.out[nv + 4 * m + 3 + nv * m :][: m * m].reshape((m, m))[np.ix_(rows, rows)]
+    m, W = d.value.size, w.terms.W[np.ix_(rows, rows)]
     work, n = row_workspace(m), len(rows)
     rank = pivoted_cholesky(W, n, Struct(work))
     independent = [rows[k] for k in work.order[:rank]]

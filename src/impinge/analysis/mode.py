@@ -86,7 +86,7 @@ def in_mode(
     check_inertia(who, M)
     laws, soft = laws_of(model, law), compliant_rows(model, law)
     plant = plant_of(model, laws, p, stabilization, Adaptive(), 1.0)
-    w = workspace(plant, model.dynamics.size)
+    w = workspace(plant, model.dynamics)
     w.y[: plant.nq + plant.nv] = np.concatenate([point.q, point.v])
     w.u[:] = point.u
     for c in model.extents:
@@ -127,12 +127,12 @@ def _forces(
     model: Model, M: FloatArray, plant: Plant, w: Workspace, closed: tuple[int, ...], springs: Sequence[int], who: str
 ) -> Mode:
     """Find forces that contacts can give at the state just evaluated, the smallest that do."""
-    nv, m, nh = plant.nv, plant.nh + plant.nc + plant.ns, plant.nh
+    m, nh = plant.nh + plant.nc + plant.ns, plant.nh
     rigid = [i for i in range(m) if w.prescribed[i] == ACCELERATION]
     rows = sorted({*rigid, *springs})
     given = [i for i in range(m) if i not in rows]
-    W, force = w.out[nv + 4 * m + 3 + nv * m :][: m * m].reshape((m, m)), w.rows[FORCE, :m].copy()
-    drift = w.out[nv + 2 * m :][:m] + W[:, given] @ force[given]
+    W, force = w.terms.W, w.rows[FORCE, :m].copy()
+    drift = w.terms.drift + W[:, given] @ force[given]
     if springs:
         target = np.where(w.prescribed[:m] == ACCELERATION, w.value[:m], 0.0)
         force[rows] = np.linalg.pinv(W[np.ix_(rows, rows)], rcond=1e-11, hermitian=True) @ (target - drift)[rows]
@@ -143,7 +143,7 @@ def _forces(
         slips = [place[i] for i in range(nh + plant.nc + plant.slips[c], nh + plant.nc + plant.slips[c + 1])]
         mu = float(plant.mu[c]) if model.gaps[c].slides else np.inf
         limits.append(Limit(place.get(nh + c), slips, mu, float(force[nh + c]) if nh + c in given else 0.0))
-    internal, smallest = _internal(M, plant, w, rows), True
+    internal, smallest = _internal(M, w, rows), True
     if violation(force[rows], limits).max(initial=0.0) > (allowed := _allowed(force)):
         if not internal.size and (error := _only_ones(model, who, closed, limits, force[rows], allowed)):
             raise error
@@ -158,10 +158,9 @@ def _allowed(force: FloatArray) -> float:
     return max(NOTHING, _SHARE * float(np.abs(force).max(initial=0.0)))
 
 
-def _internal(M: FloatArray, plant: Plant, w: Workspace, rows: Sequence[int]) -> FloatArray:
+def _internal(M: FloatArray, w: Workspace, rows: Sequence[int]) -> FloatArray:
     """Return a basis of the forces of rows that balance each other at the state just evaluated, n × k."""
-    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
-    response = w.out[nv + 4 * m + 3 :][: nv * m].reshape((m, nv))[rows].T * np.sqrt(np.diag(M))[:, None]
+    response = w.terms.response[rows].T * np.sqrt(np.diag(M))[:, None]
     size = np.linalg.norm(response, axis=0)
     size[size == 0.0] = 1.0
     _, sizes, Vt = np.linalg.svd(response / size)

@@ -85,7 +85,7 @@ class Variation:
         frame.stand_still(frame.flow.X, start=True)
         self._start_halted(side)
         anchors = slice(frame.nz, frame.nz + self.plant.ns)
-        frame.flow.X[anchors] = frame.blocks["g"][frame.slips] @ frame.flow.X[: frame.nz]
+        frame.flow.X[anchors] = frame.by["g"][frame.slips] @ frame.flow.X[: frame.nz]
 
     def _start_halted(self, side: Side) -> None:
         """Let slips have no rate that are stopped where a run starts in contact, however it is varied."""

@@ -29,10 +29,24 @@ from impinge.simulation.dynamics import evaluate
 from impinge.simulation.plant import FORCE, Plant, Workspace
 
 
+class Slopes(NamedTuple):
+    """What `Model.tangent` writes: derivatives by z = (q, v, u, p, t), nz of them, each a row here.
+
+    E is that of the free accelerations and G that of the rows' at fixed forces; see `impinge.model.derive.tangent`.
+    """
+
+    E: Matrix  # nz × nv
+    G: Matrix  # nz × m
+    g: Matrix  # nz × m
+    rate: Matrix  # nz × m
+    extent: Matrix  # nz × ne
+    y: Matrix  # nz × outputs
+
+
 class OtherForces(NamedTuple):
     """Where the kernel is asked again, at other row forces, to see how W turns."""
 
-    out: Vector
+    by: Slopes
     a: Vector
     force: Vector
     column: Vector
@@ -49,7 +63,7 @@ class Tangent(NamedTuple):
 
     kernel: int
     nz: int
-    out: Vector
+    by: Slopes
     mu: Matrix  # of the coefficients of friction, nc × nz
     derivative: Vector  # of the integrated vector
     a: Matrix  # nv × n
@@ -75,7 +89,7 @@ def tangent_workspace(model: Model, size: int, parameters: Vector) -> Tangent:
     return Tangent(
         kernel=kernel.address,
         nz=nz,
-        out=np.zeros(kernel.size),
+        by=kernel.record(Slopes),
         mu=mu,
         derivative=np.zeros(size),
         a=np.zeros((nv, columns)),
@@ -88,7 +102,7 @@ def tangent_workspace(model: Model, size: int, parameters: Vector) -> Tangent:
         solution=np.zeros(m),
         slopes=np.zeros(2 * m),
         other=OtherForces(
-            out=np.zeros(kernel.size),
+            by=kernel.record(Slopes),
             a=np.zeros(nv),
             force=np.zeros(m),
             column=np.zeros(m),
@@ -108,27 +122,26 @@ def differentiate(plant: Plant, w: Workspace, d: Tangent, t: float, y: Vector) -
     m = plant.nh + plant.nc + plant.ns
     evaluate(plant, w, t, y, d.derivative)
     arguments = (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters)
-    call(d.kernel, (*arguments, d.derivative[nq : nq + nv], w.rows[FORCE], d.out))
-    response = nv + 4 * m + 3
-    W = w.out[response + nv * m :]
+    call(d.kernel, (*arguments, d.derivative[nq : nq + nv], w.rows[FORCE], d.by.E))
+    W, response = w.terms.W, w.terms.response
     write_targets(plant, w, d)
     for j in range(nz + 2 * plant.ns):
         for i in range(m):
-            d.column[i] = d.out[nv * nz + j * m + i] if j < nz else 0.0
+            d.column[i] = d.by.G[j, i] if j < nz else 0.0
             d.value[i] = d.target[i, j]
         for i in range(m):
             if w.prescribed[i] == DRAG:
                 d.value[i] = w.value[i]
                 for k in range(m):
-                    d.column[k] += W[k * m + i] * d.target[i, j]
+                    d.column[k] += W[k, i] * d.target[i, j]
         row_forces(W, d.column, w.prescribed, d.value, plant.normal, d.solution, w.solver)
         for i in range(m):
             if w.prescribed[i] == DRAG:
                 d.solution[i] += d.target[i, j]
         for k in range(nv):
-            d.a[k, j] = d.out[j * nv + k] if j < nz else 0.0
+            d.a[k, j] = d.by.E[j, k] if j < nz else 0.0
             for i in range(m):
-                d.a[k, j] += w.out[response + i * nv + k] * d.solution[i]
+                d.a[k, j] += response[i, k] * d.solution[i]
         for i in range(m):
             d.force[i, j] = d.solution[i]
     _add_redundant(plant, w, d, t, y)
@@ -150,7 +163,7 @@ def _closed_rows(plant: Any, w: Any, W: Any) -> int:
         drags |= w.prescribed[i] == DRAG and w.prescribed[plant.normal[i]] == ACCELERATION
     for k in range(n):
         for j in range(n):
-            solver.A[k, j] = W[solver.indices[k] * m + solver.indices[j]]
+            solver.A[k, j] = W[solver.indices[k], solver.indices[j]]
     return -n if drags else n
 
 
@@ -158,8 +171,7 @@ def _closed_rows(plant: Any, w: Any, W: Any) -> int:
 def _add_redundant(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
     """Add the second and third terms of δλ, if closed rows are redundant."""
     nv, m = plant.nv, plant.nh + plant.nc + plant.ns
-    drift, response, solver, other = nv + 2 * m, nv + 4 * m + 3, w.solver, d.other
-    W = w.out[response + nv * m :]
+    W, response, solver, other = w.terms.W, w.terms.response, w.solver, d.other
     n = _closed_rows(plant, w, W)
     if n < 0 and pivoted_cholesky(solver.A, -n, solver) < -n:
         d.redundant[0] = 1
@@ -172,9 +184,9 @@ def _add_redundant(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
     for i in range(m):
         other.force[i] = 0.0
         if w.prescribed[i] == ACCELERATION:
-            other.force[i] = w.value[i] - w.out[drift + i]
+            other.force[i] = w.value[i] - w.terms.drift[i]
             for j in range(m):
-                other.force[i] -= W[i * m + j] * w.rows[FORCE, j]
+                other.force[i] -= W[i, j] * w.rows[FORCE, j]
     _turn(plant, w, d, t, y)
     for j in range(d.nz):
         _column(d, solver, n, j)
@@ -184,7 +196,7 @@ def _add_redundant(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
             i = solver.indices[k]
             d.force[i, j] += other.column[k]
             for r in range(nv):
-                d.a[r, j] += w.out[response + i * nv + r] * other.column[k]
+                d.a[r, j] += response[i, r] * other.column[k]
     for i in range(m):
         other.force[i] = 0.0
     for k in range(n):
@@ -203,21 +215,19 @@ def _add_redundant(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
 def _turn(plant: Any, w: Any, d: Any, t: float, y: Any) -> None:
     """Call the tangent kernel with ``d.other.force`` on top of the row forces: G then differs by ∂(W force)/∂z."""
     nq, nv, m, other = plant.nq, plant.nv, plant.nh + plant.nc + plant.ns, d.other
-    response = nv + 4 * m + 3
     for k in range(nv):
         other.a[k] = d.derivative[nq + k]
         for i in range(m):
-            other.a[k] += w.out[response + i * nv + k] * other.force[i]
+            other.a[k] += w.terms.response[i, k] * other.force[i]
     for i in range(m):
         other.force[i] += w.rows[FORCE, i]
     arguments = (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters)
-    call(d.kernel, (*arguments, other.a, other.force, other.out))
+    call(d.kernel, (*arguments, other.a, other.force, other.by.E))
 
 
 @jit
 def _column(d: Any, solver: Any, n: int, j: int) -> None:
     """Write the closed rows of ∂(W force)/∂z_j after `_turn`."""
-    nv, m = d.other.a.size, d.other.force.size
     for k in range(n):
-        place = nv * d.nz + j * m + solver.indices[k]
-        d.other.column[k] = d.other.out[place] - d.out[place]
+        i = solver.indices[k]
+        d.other.column[k] = d.other.by.G[j, i] - d.by.G[j, i]

@@ -25,13 +25,12 @@ def write_targets(plant: Any, w: Any, d: Any) -> None:
 
     Of a row whose force is a multiple of its normal force, only what does not come with the normal force.
     """
-    nv, m, nz = plant.nv, plant.nh + plant.nc + plant.ns, d.nz
-    gaps, g, rate = plant.nh + plant.nc, (nv + m) * nz, (nv + 2 * m) * nz
+    gaps, m, nz = plant.nh + plant.nc, plant.nh + plant.nc + plant.ns, d.nz
     _slopes(plant, w, d)
     for i in range(m):
         by_value, by_rate = d.slopes[2 * i], d.slopes[2 * i + 1]
         for j in range(nz):
-            d.target[i, j] = by_value * d.out[g + j * m + i] + by_rate * d.out[rate + j * m + i]
+            d.target[i, j] = by_value * d.by.g[j, i] + by_rate * d.by.rate[j, i]
         for s in range(plant.ns):
             d.target[i, nz + s] = -by_value if i == gaps + s else 0.0
             d.target[i, nz + plant.ns + s] = 0.0
@@ -80,8 +79,7 @@ def _slopes(plant: Any, w: Any, d: Any) -> None:
 @jit
 def _drag(plant: Any, w: Any, d: Any, c: int) -> None:
     """Write −λ (d δμ + μ δd) for the slips of a contact that slides."""
-    nv, m, nz = plant.nv, plant.nh + plant.nc + plant.ns, d.nz
-    gaps, first, last = plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
+    nz, gaps, first, last = d.nz, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     force, mu, rates, aim = w.rows[FORCE, plant.nh + c], plant.mu[c], w.rows[RATE, gaps:], w.attempt
     turns = last > first + 1 and friction.along(rates, w.direction, first, last) > 0.0
     for s in range(first, last):
@@ -94,13 +92,13 @@ def _drag(plant: Any, w: Any, d: Any, c: int) -> None:
         along, told = 0.0, 0.0
         if turns:
             for s in range(first, last):
-                told += share * rates[s] * d.out[(nv + 2 * m) * nz + j * m + gaps + s]
+                told += share * rates[s] * d.by.rate[j, gaps + s]
             for s in range(first, last):
-                along += aim[s] * (d.out[(nv + 2 * m) * nz + j * m + gaps + s] + told * w.direction[s])
+                along += aim[s] * (d.by.rate[j, gaps + s] + told * w.direction[s])
         for s in range(first, last):
             turn = 0.0
             if turns:
-                change = d.out[(nv + 2 * m) * nz + j * m + gaps + s] + told * w.direction[s]
+                change = d.by.rate[j, gaps + s] + told * w.direction[s]
                 turn = (change - aim[s] * along) / size
             d.target[gaps + s, j] = -force * (aim[s] * d.mu[c, j] + mu * turn)
     for s in range(first, last):
@@ -119,8 +117,7 @@ def _relax(plant: Any, w: Any, d: Any, c: int) -> None:
 
     Their anchors move at ṡ − ż with ż = (f − spring) / slope: the derivatives of that go to ``d.anchor``.
     """
-    nv, m, nz = plant.nv, plant.nh + plant.nc + plant.ns, d.nz
-    gaps, first, last = plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
+    nz, gaps, first, last = d.nz, plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
     force, mu, given = w.rows[FORCE, plant.nh + c], plant.mu[c], w.rows[PRESS, gaps:]
     size = friction.length(given, first, last)
     if size <= 0.0:
@@ -140,5 +137,5 @@ def _relax(plant: Any, w: Any, d: Any, c: int) -> None:
             d.target[i, j] = limit * given[s] / size + mu * force / size * across
             rate, bent = 0.0, -1.0 if j == nz + s else 0.0
             if j < nz:
-                rate, bent = d.out[(nv + 2 * m) * nz + j * m + i], d.out[(nv + m) * nz + j * m + i]
+                rate, bent = d.by.rate[j, i], d.by.g[j, i]
             d.anchor[s, j] = rate - (d.target[i, j] - d.slopes[2 * i] * bent) / d.slopes[2 * i + 1]

@@ -102,7 +102,7 @@ def _stage(plant: Any, w: Any, d: Any, flow: Any, t: float, h: float, s: int) ->
 @jit
 def _aim(plant: Any, w: Any, d: Any, flow: Any, t: float) -> None:
     """Turn directions of contacts that slide in a plane to those of their slip rates, with their variations."""
-    nv, nz, gaps, m = plant.nv, d.nz, plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
+    nz, gaps = d.nz, plant.nh + plant.nc
     directions, known = nz + plant.ns, False
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
@@ -125,7 +125,7 @@ def _aim(plant: Any, w: Any, d: Any, flow: Any, t: float) -> None:
             for s in range(first, last):
                 flow.turn[s] = 0.0
                 for z in range(nz):
-                    flow.turn[s] += d.out[(nv + 2 * m) * nz + z * m + gaps + s] * flow.X[z, j]
+                    flow.turn[s] += d.by.rate[z, gaps + s] * flow.X[z, j]
                 told += share * rates[s] * flow.turn[s]
             for s in range(first, last):
                 flow.turn[s] += told * w.direction[s] + kept * flow.X[directions + s, j]

@@ -1,6 +1,6 @@
 """Symbolic functions and hot loops → machine code: frozen, cached or made now. The lowest layer."""
 
-from impinge.compile.kernel import Kernel, compile_bounds, compile_kernel
+from impinge.compile.kernel import Kernel, compile_bounds, compile_kernel, no_record
 from impinge.compile.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
 from impinge.compile.loop import Entry, entry, inlined, jit, prepare
 from impinge.compile.primitives import ask, call, struct_at, vector_at
@@ -25,6 +25,7 @@ __all__ = [
     "inlined",
     "jit",
     "keep_array",
+    "no_record",
     "pack_for",
     "pack_once",
     "prepare",

@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 import casadi as ca
 import llvmlite.binding as llvm
@@ -19,6 +19,8 @@ from impinge.compile.bounds import FIELDS, bounds_assembly
 from impinge.compile.ir import assembly
 from impinge.compile.struct import address_of
 from impinge.errors import CompileError
+
+Record = TypeVar("Record")  # a named tuple of arrays
 
 _loaded: dict[str, tuple[int, Any]] = {}
 
@@ -71,6 +73,26 @@ class Kernel:
             place, shape = places[name]
             result[name] = out[place] if shape[1] == 1 else out[place].reshape(shape, order="F")
         return result
+
+    def record(self, kind: type[Record]) -> Record:
+        """Return arrays for all outputs, one after another in one piece of memory, as the fields of a named tuple.
+
+        Fields are named as outputs; a matrix stands column by column, (columns, rows); a field that is no output is
+        empty. The first of them is where the kernel writes.
+        """
+        hints, out, fields = get_type_hints(kind, include_extras=True), np.zeros(self.size), {}
+        if [name for name in hints if name in self.outputs] != list(self.outputs):
+            raise CompileError(
+                f"kernel '{self.name}'",
+                f"a record with fields {', '.join(self.outputs)}, in this order",
+                f"{kind.__name__} with {', '.join(hints)}",
+                "Name the fields as the outputs.",
+            )
+        for name, hint in hints.items():
+            indices = hint.__metadata__[0].indices
+            place, shape = self._places.get(name, (slice(0, 0), (0, 0)))
+            fields[name] = out[place].reshape(shape[::-1] if indices == 2 else -1)
+        return kind(**fields)
 
     def bind(self, *arrays: NDArray[np.float64]) -> Callable[[], None]:
         """Return a call of the kernel that reads and writes these very arrays (all inputs, then ``out``).
@@ -126,6 +148,12 @@ def _load(text: str) -> int:
             cache.store(name, name.encode() + b"\n" + code)
         _loaded[name] = machine.load(code)
     return _loaded[name][0]
+
+
+def no_record(kind: type[Record]) -> Record:
+    """Return a named tuple of empty arrays, for a kernel that there is not."""
+    hints = get_type_hints(kind, include_extras=True)
+    return kind(**{name: np.zeros((0,) * hint.__metadata__[0].indices) for name, hint in hints.items()})
 
 
 def compile_kernel(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Kernel:

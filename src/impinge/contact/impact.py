@@ -117,10 +117,10 @@ def rows_of(nh: int, slips: Any, mu: Any, restitution: Any, work: Any) -> tuple[
 
 
 @jit
-def _forward(L: Any, order: Any, rank: int, source: Any, stride: int, result: Any) -> None:
+def _forward(L: Any, order: Any, rank: int, source: Any, result: Any) -> None:
     """Write L⁻¹ times a vector over the constraints, as far as they are independent."""
     for i in range(rank):
-        total = source[order[i] * stride]
+        total = source[order[i]]
         for j in range(i):
             total -= L[i, j] * result[j]
         result[i] = total / L[i, i]
@@ -132,26 +132,26 @@ def reduce_rows(W: Any, rate: Any, nh: int, n: int, work: Any) -> None:
 
     What depends among the constraints is left out: that changes no motion. W may be one that is not symmetric.
     """
-    m, rank, solver, rates = rate.size, 0, work.solver, work.all.rate
+    rank, solver, rates = 0, work.solver, work.all.rate
     if nh > 0:
         for i in range(nh):
             for j in range(nh):
-                solver.A[i, j] = W[i * m + j]
+                solver.A[i, j] = W[i, j]
         rank = pivoted_cholesky(solver.A, nh, solver)
-        _forward(solver.L, solver.order, rank, rate, 1, work.columns[n])
+        _forward(solver.L, solver.order, rank, rate, work.columns[n])
         for k in range(n):
-            _forward(solver.L, solver.order, rank, W[work.rows[k] :], m, work.columns[k])
-            _forward(solver.L, solver.order, rank, W[work.rows[k] * m :], 1, work.lines[k])
+            _forward(solver.L, solver.order, rank, W[:, work.rows[k]], work.columns[k])
+            _forward(solver.L, solver.order, rank, W[work.rows[k]], work.lines[k])
     for k in range(n):
         i = work.rows[k]
         rates[k] = rate[i]
         for r in range(rank):
             rates[k] -= work.lines[k, r] * work.columns[n, r]
         for j in range(n):
-            work.W[k, j] = W[i * m + work.rows[j]]
+            work.W[k, j] = W[i, work.rows[j]]
             for r in range(rank):
                 work.W[k, j] -= work.lines[k, r] * work.columns[j, r]
-        work.all.unit[k] = W[i * (m + 1)]
+        work.all.unit[k] = W[i, i]
     for k in range(n if nh > 0 else 0):
         if work.W[k, k] <= _HELD * work.all.unit[k]:
             size = abs(rate[work.rows[k]])
@@ -166,7 +166,7 @@ def reduce_rows(W: Any, rate: Any, nh: int, n: int, work: Any) -> None:
 @jit
 def give_impulses(W: Any, rate: Any, nh: int, n: int, impulse: Any, work: Any) -> None:
     """Write the impulses of all rows: those found, and of the constraints those of smallest norm that they ask for."""
-    m, solver = rate.size, work.solver
+    solver = work.solver
     for k in range(n):
         impulse[work.rows[k]] = work.impulse[k]
     if nh == 0:
@@ -174,9 +174,9 @@ def give_impulses(W: Any, rate: Any, nh: int, n: int, impulse: Any, work: Any) -
     for i in range(nh):
         solver.b[i] = -rate[i]
         for k in range(n):
-            solver.b[i] -= W[i * m + work.rows[k]] * work.impulse[k]
+            solver.b[i] -= W[i, work.rows[k]] * work.impulse[k]
         for j in range(nh):
-            solver.A[i, j] = W[i * m + j]
+            solver.A[i, j] = W[i, j]
     minimum_norm(solver.A, nh, solver.b, solver.x, solver)
     for i in range(nh):
         impulse[i] = solver.x[i]
@@ -203,7 +203,7 @@ def impact_impulses(W: Any, rate: Any, nh: int, slips: Any, mu: Any, restitution
     """Find the impulses of constraints, gaps and slips at an impact; return the status of the solver, 0 if solved.
 
     Args:
-        W: A M⁻¹ Aᵀ over all rows (constraints, gaps, slips), flat.
+        W: A M⁻¹ Aᵀ over all rows (constraints, gaps, slips).
         rate: rates of all rows before the impact.
         nh: number of constraints.
         slips: the slips of contact c are slips[c] … slips[c + 1] − 1.

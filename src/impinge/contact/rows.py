@@ -243,7 +243,7 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
     """Fill ``force`` for all rows.
 
     Args:
-        W: Delassus matrix, flat, m × m.
+        W: Delassus matrix, m × m.
         drift: accelerations of the rows without any force, m.
         kinds: what ``value`` is, m: ACCELERATION to reach, the FORCE itself, or DRAG, the force as a multiple of
             another row's.
@@ -275,14 +275,14 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
         b[k] = value[i] - drift[i]
         for j in range(m):
             if force[j] != 0.0:
-                b[k] -= W[i * m + j] * force[j]
+                b[k] -= W[i, j] * force[j]
     if n == 1 and not slides:
         i = indices[0]
-        force[i] = b[0] / W[i * m + i] if W[i * m + i] > 0.0 else 0.0
+        force[i] = b[0] / W[i, i] if W[i, i] > 0.0 else 0.0
         return
     for k in range(n):
         for s in range(n):
-            A[k, s] = W[indices[k] * m + indices[s]]
+            A[k, s] = W[indices[k], indices[s]]
     if slides:
         for k in range(n):
             work.rest[k] = 1.0 / np.sqrt(A[k, k]) if A[k, k] > 0.0 else 0.0
@@ -292,7 +292,7 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
                 while indices[s] != normal[j]:
                     s += 1
                 for k in range(n):
-                    A[k, s] += W[indices[k] * m + j] * value[j]
+                    A[k, s] += W[indices[k], j] * value[j]
         _solve_general(n, work)
     else:
         minimum_norm(A, n, b, x, work)

@@ -31,37 +31,32 @@ def in_flight(plant: Any, w: Any) -> bool:
 @inlined
 def _fly(plant: Any, w: Any, t: float, y: Any, dy: Any) -> bool:
     """Write what `evaluate` does while no contact is closed; return False if constraints are redundant."""
-    nq, nv, nh, ne, out, rows = plant.nq, plant.nv, plant.nh, plant.ne, w.flight, w.rows
+    nq, nv, nh, ne, flight, rows = plant.nq, plant.nv, plant.nh, plant.ne, w.flight, w.rows
     integrated = plant.nc + plant.nt
     m = nh + plant.nc + plant.ns
-    call(plant.flight, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, plant.stabilization, out))
-    if not out[out.size - 1] > INDEPENDENT:
+    call(plant.flight, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, plant.stabilization, flight.a))
+    if not flight.pivot[0] > INDEPENDENT:
         return False
-    g = nv + nh
-    rate, partial = g + m, g + 2 * m
-    extent = partial + nh + 3
     for i in range(nv):
         dy[i] = y[nq + i]
-        dy[nq + i] = out[i]
+        dy[nq + i] = flight.a[i]
     work = 0.0
     for i in range(nh):
-        rows[VALUE, i], rows[RATE, i], rows[FORCE, i] = out[g + i], out[rate + i], out[nv + i]
-        work += out[nv + i] * (out[rate + i] - out[partial + i])
+        rows[VALUE, i], rows[RATE, i], rows[FORCE, i] = flight.g[i], flight.rate[i], flight.force[i]
+        work += flight.force[i] * (flight.rate[i] - flight.partial[i])
     for i in range(nh, m):
-        rows[VALUE, i], rows[RATE, i], rows[FORCE, i] = out[g + i], out[rate + i], 0.0
+        rows[VALUE, i], rows[RATE, i], rows[FORCE, i] = flight.g[i], flight.rate[i], 0.0
     first, impulse, total = nq + nv, impulses(plant), works(plant)
     for k in range(integrated):
-        dy[first + k] = out[rate + nh + k]
+        dy[first + k] = flight.rate[nh + k]
     for k in range(plant.nb):
         dy[first + integrated + k] = 0.0
     for k in range(ne):
-        rows[VALUE, m + k], rows[RATE, m + k] = out[extent + k], out[extent + ne + k]
-        dy[first + integrated + plant.nb + k] = out[extent + ne + k]
+        rows[VALUE, m + k], rows[RATE, m + k] = flight.extent[k], flight.extent_rate[k]
+        dy[first + integrated + plant.nb + k] = flight.extent_rate[k]
     for k in range(impulse, total):
         dy[k] = 0.0
-    dy[total] = out[partial + nh]
-    dy[total + 1] = -out[partial + nh + 1]
-    dy[total + 2] = out[partial + nh + 2]
+    dy[total], dy[total + 1], dy[total + 2] = flight.power[0], -flight.power[1], flight.power[2]
     dy[total + 3] = work
     dy[total + 4] = 0.0
     return True
@@ -72,35 +67,29 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
     """Do the work of `evaluate`; called by address so that its many callers do not each contain it."""
     nq, nv, nh, nc, ne, nt = plant.nq, plant.nv, plant.nh, plant.nc, plant.ne, plant.nt
     m = nh + nc + plant.ns
-    out, rows, closed, value = w.out, w.rows, w.prescribed, w.value
+    terms, rows, closed, value = w.terms, w.rows, w.prescribed, w.value
     w.counts[EVALUATIONS] += 1
     if plant.flight != 0 and in_flight(plant, w) and _fly(plant, w, t, y, dy):
         return 0
-    call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, out))
-    g, rate, drift = nv, nv + m, nv + 2 * m
-    partial, power, response = nv + 3 * m, nv + 4 * m, nv + 4 * m + 3
-    W = out[response + nv * m :]
-    extent = response + (nv + m) * m
-
+    call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, terms.free))
     for i in range(m):
-        rows[VALUE, i], rows[RATE, i] = out[g + i], out[rate + i]
+        rows[VALUE, i], rows[RATE, i] = terms.g[i], terms.rate[i]
     if plant.turn != 0:
         for k in range(nc, nc + nt):
             rows[VALUE, nh + k] = y[nq + nv + k]
     for k in range(ne):
-        rows[VALUE, m + k] = out[extent + k]
-        rows[RATE, m + k] = out[extent + ne + k]
-        dy[nq + nv + nc + nt + plant.nb + k] = out[extent + ne + k]
+        rows[VALUE, m + k], rows[RATE, m + k] = terms.extent[k], terms.extent_rate[k]
+        dy[nq + nv + nc + nt + plant.nb + k] = terms.extent_rate[k]
     for s in range(plant.nb):
         c = plant.normal[nh + nc + s] - nh
         w.bent[s] = y[nq + nv + nc + nt + s] if plant.closed[c, w.mode[c]] != 0 else 0.0
 
     for i in range(nh):
         closed[i] = 1
-        value[i] = -plant.stabilization[0] * out[g + i] - plant.stabilization[1] * out[rate + i]
+        value[i] = -plant.stabilization[0] * terms.g[i] - plant.stabilization[1] * terms.rate[i]
     for c in range(nc):
-        prescribe(plant, w, c, w.mode[c], out[g + nh + c], out[rate + nh + c])
-    row_forces(W, out[drift : drift + m], closed, value, plant.normal, rows[FORCE], w.solver)
+        prescribe(plant, w, c, w.mode[c], terms.g[nh + c], terms.rate[nh + c])
+    row_forces(terms.W, terms.drift, closed, value, plant.normal, rows[FORCE], w.solver)
 
     if plant.turn != 0:
         ask(plant.turn, (y, dy, nq))
@@ -108,10 +97,10 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
         for i in range(nq):
             dy[i] = y[nq + i]
     for i in range(nv):
-        dy[nq + i] = out[i]
+        dy[nq + i] = terms.free[i]
     first_impulse, total = impulses(plant), works(plant)
     for k in range(3):
-        dy[total + k] = out[power + k]
+        dy[total + k] = terms.power[k]
     dy[total + 1] = -dy[total + 1]
     dy[total + 3] = 0.0
     dy[total + 4] = 0.0
@@ -121,21 +110,21 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
         force = rows[FORCE, i]
         if force != 0.0:
             for k in range(nv):
-                dy[nq + k] += out[response + i * nv + k] * force
-        work = force * (out[rate + i] - out[partial + i])
+                dy[nq + k] += terms.response[i, k] * force
+        work = force * (terms.rate[i] - terms.partial[i])
         if i < nh:
             dy[total + 3] += work
         else:
             dy[total + 4] += work
         if nh <= i < nh + nc + nt:
-            dy[nq + nv + i - nh] = out[rate + i]
+            dy[nq + nv + i - nh] = terms.rate[i]
             dy[first_impulse + i - nh] = force
         if plant.nr > 0 and i >= nh + nc:
-            dy[total - plant.nr + plant.normal[i] - nh] += force * out[rate + i]
+            dy[total - plant.nr + plant.normal[i] - nh] += force * terms.rate[i]
     if plant.nb > 0:
         bend(plant, w, dy)
     if nt > 0:
-        _quiet(plant, w, out, response, dy)
+        _quiet(plant, w, dy)
         if plant.turn != 0:
             _count_slips(plant, w, dy)
     return 0
@@ -151,14 +140,14 @@ def _count_slips(plant: Any, w: Any, dy: Any) -> None:
 
 
 @inlined
-def _quiet(plant: Any, w: Any, out: Any, response: int, dy: Any) -> None:
+def _quiet(plant: Any, w: Any, dy: Any) -> None:
     """Set accelerations to zero that are the rounding of their terms: what sticks stays exactly where it is."""
     for k in range(plant.nv):
         change = abs(dy[plant.nq + k])
         if 0.0 < change <= _SMALL:
-            size = abs(out[k])
+            size = abs(w.terms.free[k])
             for i in range(plant.nh + plant.nc + plant.ns):
-                size += abs(out[response + i * plant.nv + k] * w.rows[FORCE, i])
+                size += abs(w.terms.response[i, k] * w.rows[FORCE, i])
             if change <= _ROUNDING * size:
                 dy[plant.nq + k] = 0.0
 
@@ -172,12 +161,10 @@ def evaluate(plant: Any, w: Any, t: float, y: Any, dy: Any) -> None:
 @jit
 def _force_if_closed(plant: Any, w: Any, c: int, gap: float, rate: float) -> float:
     """Return the force that a contact would have if it were closed at the state just evaluated."""
-    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
-    drift = w.out[nv + 2 * m : nv + 3 * m]
-    W = w.out[nv + 4 * m + 3 + nv * m :]
+    i = plant.nh + c
     mode = closing_mode(plant, w, c)
     prescribe_again(plant, w, c, mode, gap, rate)
-    row_forces(W, drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
+    row_forces(w.terms.W, w.terms.drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
     if plant.nt > 0 and sticks_rigidly(plant, c):
         slide_instead(plant, w, c, mode, gap, rate)
     prescribe_again(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
@@ -190,15 +177,14 @@ def _lacks(plant: Any, w: Any, c: int, gap: float, rate: float) -> bool:
 
     Where others hold the body, its share of their load may be positive all the same.
     """
-    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
-    W = w.out[nv + 4 * m + 3 + nv * m :]
+    W, i = w.terms.W, plant.nh + c
     if ask(plant.prescribe[c], (plant.closing[c], NORMAL, gap, rate, plant.gains[c], w.attempt)) != ACCELERATION:
         return True
-    total = w.out[nv + 2 * m + i] - w.attempt[0]
+    total = w.terms.drift[i] - w.attempt[0]
     size = abs(total)
-    for j in range(m):
-        total += W[i * m + j] * w.rows[FORCE, j]
-        size += abs(W[i * m + j] * w.rows[FORCE, j])
+    for j in range(W.shape[0]):
+        total += W[i, j] * w.rows[FORCE, j]
+        size += abs(W[i, j] * w.rows[FORCE, j])
     return total < -_CLEARLY * size
 
 

@@ -85,7 +85,7 @@ def _solve(plant: Any, w: Any, W: Any) -> int:
             n += 1
     for k in range(n):
         for j in range(n):
-            solver.A[k, j] = W[solver.indices[k] * m + solver.indices[j]]
+            solver.A[k, j] = W[solver.indices[k], solver.indices[j]]
     minimum_norm(solver.A, n, solver.b, solver.x, solver)
     return n
 
@@ -137,12 +137,11 @@ def halt(plant: Plant, w: Workspace) -> int:
     """
     if not _lands(plant, w):
         return 0
-    nq, nv, nh, nc, m = plant.nq, plant.nv, plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
+    nq, nv, nh, nc = plant.nq, plant.nv, plant.nh, plant.nc
     w.counts[WHOLE] = 1
     evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
     w.counts[WHOLE] = 0
-    partial, response = nv + 3 * m, nv + 4 * m + 3
-    W, solver = w.out[response + nv * m :], w.solver
+    W, solver = w.terms.W, w.solver
     _choose_rows(plant, w)
     n = _solve(plant, w, W)
     while _release(plant, w, n):
@@ -153,11 +152,11 @@ def halt(plant: Plant, w: Workspace) -> int:
         i, p = solver.indices[k], solver.x[k]
         before = after = w.rows[RATE, i]
         for j in range(n):
-            after += W[i * m + solver.indices[j]] * solver.x[j]
+            after += W[i, solver.indices[j]] * solver.x[j]
         for j in range(nv):
-            w.y[nq + j] += w.out[response + i * nv + j] * p
+            w.y[nq + j] += w.terms.response[i, j] * p
         mean = 0.5 * (before + after)
-        w.y[work + (3 if i < nh else 4)] += p * (mean - w.out[partial + i])
+        w.y[work + (3 if i < nh else 4)] += p * (mean - w.terms.partial[i])
         if i < nh:
             continue
         if i < nh + nc + plant.nt:

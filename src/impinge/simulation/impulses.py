@@ -23,7 +23,7 @@ from impinge.contact.lcp.lemke import SOLVED
 from impinge.contact.restitution import MISS, energy_given, impulses_with_restitution
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
 from impinge.simulation.plant import RATE, assign
-from impinge.simulation.stepper import Stepper, StepWorkspace, delassus_at, kick, rates
+from impinge.simulation.stepper import Stepper, StepWorkspace, kick, rates
 
 # A gap below this at the end of a step is closed if it was, even if it does not push (m).
 SHUT = 1e-12
@@ -34,11 +34,11 @@ _ROUNDING = 1e-13
 @jit
 def _constraint_impulses(plant: Any, w: Any, missing: Any, result: Any) -> None:
     """Find the impulses of smallest norm that change the constraints' rates by ``missing``."""
-    nh, m, solver, W = plant.nh, plant.nh + plant.nc + plant.ns, w.solver, delassus_at(plant)
+    nh, solver = plant.nh, w.solver
     for i in range(nh):
         solver.b[i] = missing[i]
         for j in range(nh):
-            solver.A[i, j] = w.out[W + i * m + j]
+            solver.A[i, j] = w.terms.W[i, j]
     minimum_norm(solver.A, nh, solver.b, solver.x, solver)
     for i in range(nh):
         result[i] = solver.x[i]
@@ -78,20 +78,20 @@ def _collect(plant: Any, k: Any) -> int:
 @jit
 def _reduce(plant: Any, k: Any, size: int) -> None:
     """Write the Delassus matrix of the problem's rows, with the constraints eliminated."""
-    w, nh, m, first = k.w, plant.nh, plant.nh + plant.nc + plant.ns, delassus_at(plant)
+    w, nh, W = k.w, plant.nh, k.w.terms.W
     for a in range(size):
         for b in range(size):
-            k.W[a, b] = w.out[first + k.rows[a] * m + k.rows[b]]
+            k.W[a, b] = W[k.rows[a], k.rows[b]]
     if nh == 0:
         return
     solver, L, order = w.solver, w.solver.L, w.solver.order
     for i in range(nh):
         for j in range(nh):
-            solver.A[i, j] = w.out[first + i * m + j]
+            solver.A[i, j] = W[i, j]
     rank = pivoted_cholesky(solver.A, nh, solver)
     for a in range(size):
         for i in range(rank):
-            total = w.out[first + order[i] * m + k.rows[a]]
+            total = W[order[i], k.rows[a]]
             for j in range(i):
                 total -= L[i, j] * k.Y[j, a]
             k.Y[i, a] = total / L[i, i]
@@ -124,10 +124,9 @@ def cone_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
 @entry
 def rebound_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
     """Find impulses with restitution, or in a second way, of the problem that `cone_impulses` has posed."""
-    plant, w, problem = stepper.plant, k.w, k.problem
-    m, first = plant.nh + plant.nc + plant.ns, delassus_at(plant)
+    w, problem = k.w, k.problem
     for a in range(count + k.slips[count]):
-        problem.unit[a] = w.out[first + k.rows[a] * (m + 1)]
+        problem.unit[a] = w.terms.W[k.rows[a], k.rows[a]]
     status = impulses_with_restitution(k.W, k.mu[:count], k.slips, stepper.facets, k.solution, problem, MISS)
     if status == SOLVED:
         given, _, _ = energy_given(k.W, count, k.slips, -1, k.solution, problem)
@@ -153,8 +152,8 @@ def _rebound(plant: Any, w: Any, k: Any, c: int) -> float:
 @jit
 def _apply(plant: Any, k: Any, size: int) -> None:
     """Write the impulses of all rows, the velocity after them, and the rates that it gives."""
-    w, nh, m, first = k.w, plant.nh, plant.nh + plant.nc + plant.ns, delassus_at(plant)
-    for i in range(m):
+    w, nh = k.w, plant.nh
+    for i in range(k.impulse.size):
         k.impulse[i] = 0.0
     for a in range(size):
         k.impulse[k.rows[a]] = k.solution[a]
@@ -162,11 +161,11 @@ def _apply(plant: Any, k: Any, size: int) -> None:
         for i in range(nh):
             k.after[i] = 0.0
             for a in range(size):
-                k.after[i] -= w.out[first + i * m + k.rows[a]] * k.solution[a]
+                k.after[i] -= w.terms.W[i, k.rows[a]] * k.solution[a]
         if size > 0:
             _constraint_impulses(plant, w, k.after, k.impulse)
     assign(k.next, k.velocity)
-    for i in range(m):
+    for i in range(k.impulse.size):
         if k.impulse[i] != 0.0:
             kick(plant, w, i, k.impulse[i], k.next)
     for i in range(nh):

@@ -56,7 +56,7 @@ def _fastest(plant: Any, w: Any) -> float:
     """Return the largest rate that a gap has at the start of the step, or would have at its end, m/s."""
     largest = 0.0
     for i in range(plant.nh, plant.nh + plant.nc):
-        largest = max(largest, abs(w.rows[RATE, i]), abs(w.delassus[i]))
+        largest = max(largest, abs(w.rows[RATE, i]), abs(w.delassus[0, i]))
     return largest
 
 
@@ -90,24 +90,24 @@ def _least_rate(plant: Any, w: Any, c: int, length: float, fastest: float) -> fl
 @jit
 def _pose(plant: Any, w: Any, length: float) -> None:
     """Write what the rates of all rows lack at the end of the step to ``w.value``, and who takes part."""
-    nv, nh, nc, m = plant.nv, plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
-    drift, W = w.out[nv + 2 * m : nv + 3 * m], w.out[nv + 4 * m + 3 + nv * m :]
+    nh, nc, m = plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
+    drift, W, rates = w.terms.drift, w.terms.W, w.delassus[0]
     for i in range(m):
         total = drift[i]
         for j in range(nh, m):
             if _gives(plant, w, j):
-                total += W[i * m + j] * w.rows[FORCE, j]
-        w.delassus[i] = w.rows[RATE, i] + length * total
+                total += W[i, j] * w.rows[FORCE, j]
+        rates[i] = w.rows[RATE, i] + length * total
     fastest = _fastest(plant, w)
     for c in range(nc):
         least = _least_rate(plant, w, c, length, fastest)
         w.impact.active[c], w.impact.bounce[c] = least > -np.inf, 0.0
-        w.value[nh + c] = w.delassus[nh + c] - (least if w.impact.active[c] != 0 else 0.0)
+        w.value[nh + c] = rates[nh + c] - (least if w.impact.active[c] != 0 else 0.0)
         for s in range(plant.slips[c], plant.slips[c + 1]):
-            w.value[nh + nc + s] = w.delassus[nh + nc + s]
+            w.value[nh + nc + s] = rates[nh + nc + s]
     for i in range(nh):
         target = plant.stabilization[0] * w.rows[VALUE, i] + plant.stabilization[1] * w.rows[RATE, i]
-        w.value[i] = w.delassus[i] - w.rows[RATE, i] + length * target
+        w.value[i] = rates[i] - w.rows[RATE, i] + length * target
 
 
 @jit
@@ -123,30 +123,30 @@ def _any_open(plant: Any, w: Any) -> bool:
 def _move(plant: Any, w: Any, length: float) -> None:
     """Write the state at the end of the step to ``w.trial`` for the impulses in ``w.attempt``."""
     nq, nv, nh, nc, m = plant.nq, plant.nv, plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
-    response, W = nv + 4 * m + 3, w.out[nv + 4 * m + 3 + nv * m :]
+    terms, rates = w.terms, w.delassus[0]
     first, work, dy = impulses(plant), works(plant), w.scratch[1]
     for i in range(w.y.size):
         w.trial[i] = w.y[i] + length * dy[i]
     for k in range(nv):
-        w.trial[nq + k] = w.y[nq + k] + length * w.out[k]
+        w.trial[nq + k] = w.y[nq + k] + length * terms.free[k]
     for k in range(first, w.y.size):
         if not work <= k < work + 3:
             w.trial[k] = w.y[k]
     for i in range(m):
-        p, after = w.attempt[i], w.rows[RATE, i] + length * w.out[nv + 2 * m + i]
+        p, after = w.attempt[i], w.rows[RATE, i] + length * terms.drift[i]
         if _gives(plant, w, i):
             p += length * w.rows[FORCE, i]
         w.attempt[i] = p
-        w.delassus[i] = after
+        rates[i] = after
     for i in range(m):
-        p, after = w.attempt[i], w.delassus[i]
+        p, after = w.attempt[i], rates[i]
         for j in range(m):
-            after += W[i * m + j] * w.attempt[j]
+            after += terms.W[i, j] * w.attempt[j]
         w.value[i] = after
         for k in range(nv):
-            w.trial[nq + k] += w.out[response + i * nv + k] * p
+            w.trial[nq + k] += terms.response[i, k] * p
         mean = 0.5 * (w.rows[RATE, i] + after)
-        w.trial[work + (3 if i < nh else 4)] += p * (mean - w.out[nv + 3 * m + i])
+        w.trial[work + (3 if i < nh else 4)] += p * (mean - terms.partial[i])
         if nh <= i < nh + nc + plant.nt:
             w.trial[first + i - nh] += p
         if plant.nr > 0 and i >= nh + nc:
@@ -189,13 +189,13 @@ def _choose(plant: Any, w: Any, c: int) -> None:
 @jit
 def _solve(plant: Any, w: Any, length: float) -> int:
     """Find impulses and the state at the end of the step, for the rows and accelerations last evaluated."""
-    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
+    m = plant.nh + plant.nc + plant.ns
     _pose(plant, w, length)
     for i in range(m):
         if not np.isfinite(w.value[i]):
             return 1
-    W = w.out[nv + 4 * m + 3 + nv * m :]
-    status = impact_impulses(W, w.value[:m], plant.nh, plant.slips, plant.mu, w.impact.bounce, w.attempt, w.impact)
+    bounce, value = w.impact.bounce, w.value[:m]
+    status = impact_impulses(w.terms.W, value, plant.nh, plant.slips, plant.mu, bounce, w.attempt, w.impact)
     if status == 0:
         _move(plant, w, length)
     return status

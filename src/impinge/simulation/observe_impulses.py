@@ -40,14 +40,14 @@ def note_work(plant: Any, w: Any, before: Any, after: Any, least: Any, impulse: 
 def note_impact(plant: Any, w: Any, W: Any, before: Any, impulse: Any) -> None:
     """Note an impact: its impulses, Coulomb's limit for them, and the work that they do.
 
-    ``W`` is A M⁻¹ Aᵀ over all rows, flat; ``before`` are the rates of all rows before the impact.
+    ``W`` is A M⁻¹ Aᵀ over all rows; ``before`` are the rates of all rows before the impact.
     """
     e, t, m = w.extremes, w.time[TIME], before.size
     gaps, after = plant.nh + plant.nc, w.value
     for i in range(plant.nh, m):
         after[i] = before[i]
         for j in range(m):
-            after[i] += W[i * m + j] * impulse[j]
+            after[i] += W[i, j] * impulse[j]
     for c in range(plant.nc):
         p = impulse[plant.nh + c]
         e.impulse[c] = p

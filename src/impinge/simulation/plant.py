@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
+from impinge.compile import Cube, IntegerMatrix, Integers, Kernel, Matrix, Vector, jit, no_record
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import GUARDS, PARTS
 from impinge.contact.rows import RowWorkspace, row_workspace
@@ -29,6 +29,7 @@ from impinge.simulation.proof import Proof, ProofWorkspace, proof_workspace
 from impinge.simulation.roots import NODES, root_workspace
 from impinge.simulation.rosenbrock import Rosenbrock
 from impinge.simulation.tableau import Tableau
+from impinge.simulation.terms import Flight, Terms
 
 # Rows of the arrays that describe constraints, gaps, slips and extents (nh + nc + ns + ne) at one instant.
 # PRESS is what a law sees as a contact's force: its own while closed, else the one it would have.
@@ -112,8 +113,8 @@ class Workspace(NamedTuple):
     K: Matrix
     trial: Vector
     scratch: Matrix
-    out: Vector
-    flight: Vector
+    terms: Terms  # what `dynamics` says of the last evaluated state
+    flight: Flight  # what `flight` does
     signal: Vector
     rows: Matrix  # at the last evaluated state
     rows_start: Matrix
@@ -121,7 +122,7 @@ class Workspace(NamedTuple):
     prescribed: Integers
     value: Vector
     attempt: Vector
-    delassus: Vector  # of all contacts that may push, as `settle` poses their problem, m × m
+    delassus: Matrix  # of all contacts that may push, as `settle` poses their problem, m × m
     rub: Vector  # their friction there
     anchor: Vector  # slip at which each sliding direction began to stick
     bent: Vector  # how far bristles are bent at the last evaluated state
@@ -259,8 +260,8 @@ def assign_rows(target: Any, source: Any) -> None:
             target[k, i] = source[k, i]
 
 
-def workspace(plant: Plant, kernel_size: int) -> Workspace:
-    """Allocate everything a run of this plant writes to."""
+def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Workspace:
+    """Allocate everything a run of this plant writes to, and what these kernels do; see `terms`."""
     n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.nb + plant.ne + plant.nr + len(WORKS)
     m, s = plant.nh + plant.nc + plant.ns, plant.tableau.c.size
     guards = GUARDS + min(plant.ne, 1) + 2 * min(plant.nt, 1)
@@ -278,8 +279,8 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
-        out=np.zeros(kernel_size),
-        flight=np.zeros(plant.nv + 2 * plant.nh + 2 * m + 3 + 2 * plant.ne + 1),
+        terms=kernel.record(Terms),
+        flight=no_record(Flight) if flight is None else flight.record(Flight),
         signal=np.zeros(plant.signal_size),
         rows=np.zeros((4, m + plant.ne)),
         rows_start=np.zeros((4, m + plant.ne)),
@@ -287,7 +288,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         prescribed=np.zeros(m, dtype=np.int64),
         value=np.zeros(m),
         attempt=np.zeros(m),
-        delassus=np.zeros(m * m if plant.settle else 0),
+        delassus=np.zeros((m, m) if plant.settle else (0, 0)),
         rub=np.zeros(plant.nc),
         anchor=np.zeros(plant.ns),
         bent=np.zeros(plant.ns),

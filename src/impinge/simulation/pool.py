@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import Struct, pack_once
+from impinge.compile import Kernel, Struct, pack_once
 from impinge.simulation.plant import Log, Plant, Workspace, log_of, workspace
 
 _free: dict[tuple[int, ...], list[Room]] = {}
@@ -53,18 +53,19 @@ def _placed(fields: Any, memory: Any) -> Any:
 
 
 @contextmanager
-def room_for(plant: Plant, kernel_size: int) -> Iterator[Room]:
+def room_for(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Iterator[Room]:
     """Lend a workspace for one run of a plant; no two runs have the same one at a time."""
     tableau = plant.tableau.dense.shape
     rows = (plant.nh, plant.nc, plant.ns, plant.ne, plant.nt, plant.nb)
     kinds = int(plant.strike + plant.settle != 0), int(plant.implicit != 0)
     proof = plant.proof.offset.size, plant.proof.paths, int(plant.proof.trace != 0)
-    sizes = (plant.nq, plant.nv, plant.nu, plant.ny, plant.signal_size, kernel_size)
+    kernels = kernel.size, 0 if flight is None else flight.size
+    sizes = (plant.nq, plant.nv, plant.nu, plant.ny, plant.signal_size, *kernels)
     free = _free.setdefault((*sizes, *rows, *kinds, *proof, *tableau), [])
     try:
         room = free.pop()
     except IndexError:
-        room = Room(workspace(plant, kernel_size), log_of(plant))
+        room = Room(workspace(plant, kernel, flight), log_of(plant))
     else:
         room.tidy()
     try:

@@ -128,7 +128,7 @@ def simulate(
     if stepped is not None and isinstance(system, Model):
         _check_stepped(who, stepped, method)
         plant = stepping_plant(system, laws, float(stepped.step), p, spacing, sample is None)
-        kernel_size = system.stepping.size
+        kernel, flight = system.stepping, None
     else:
         chosen = Adaptive() if method is None else method
         if not isinstance(chosen, Adaptive | FixedStep):
@@ -137,14 +137,15 @@ def simulate(
             )
         driven = laws_of(system, law)
         prepare((*EventDriven.code, *law_code(driven)))
+        kernel = system.dynamics
+        flight = system.flight if isinstance(system, Model) and system.constraints else None
         plant = plant_of(system, driven, p, stabilization, chosen, end)._replace(
-            flight=system.flight.address if isinstance(system, Model) and system.constraints else 0,
+            flight=0 if flight is None else flight.address,
             proof=_proof(system, p) if chosen.prove else no_proof(),
             sample=spacing,
             every_step=sample is None,
         )
-        kernel_size = system.dynamics.size
-    with room_for(plant, kernel_size) as room:
+    with room_for(plant, kernel, flight) as room:
         packed = Struct(plant), room.packed
         loop: EventDriven | TimeStepping = EventDriven(system, laws, room.w, packed)
         if stepped is not None and isinstance(system, Model):

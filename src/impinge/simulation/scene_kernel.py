@@ -120,8 +120,9 @@ def move(s: Any, q: Any, v: Any, t: float, u: Any) -> float:
 def _write_response(s: Any, nv: int, response: Any, W: Any) -> None:
     """Write M⁻¹Aᵀ (nv × m, column by column) and A M⁻¹Aᵀ from the rows."""
     m, bodies, J, X = s.bodies.shape[0], s.bodies, s.J, s.X
-    for i in range(nv * m):
-        response[i] = 0.0
+    for i in range(m):
+        for k in range(nv):
+            response[i * nv + k] = 0.0
     for i in range(m):
         for side in range(2):
             if bodies[i, side] >= 0:
@@ -137,6 +138,12 @@ def _write_response(s: Any, nv: int, response: Any, W: Any) -> None:
             W[i * m + j] = W[j * m + i] = total
 
 
+@jit
+def _cut(values: Any, n: int) -> tuple[Any, Any]:
+    """Return the first n of some values, and the others."""
+    return values[:n], values[n:]
+
+
 @entry
 def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, address: Pointer, result: Pointer) -> int:
     """Write what `Model.dynamics_expressions` lists, for a scene."""
@@ -147,20 +154,24 @@ def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addre
         bodies += world.kind[f] == FREE
     nv = 6 * bodies
     q, v, u = vector_at(state, 7 * bodies), vector_at(speed, nv), vector_at(held, s.nu)
-    out = vector_at(result, nv + 4 * m + 3 + (nv + m) * m)
+    free, rest = _cut(vector_at(result, s.size), nv)
     power = move(s, q, v, time[0], u)
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
             for i in range(3):
-                out[world.speed[f] + i], out[world.speed[f] + 3 + i] = s.motion.push[f, i], s.motion.torque[f, i]
-    g, rate, drift, partial = out[nv:], out[nv + m :], out[nv + 2 * m :], out[nv + 3 * m :]
+                free[world.speed[f] + i], free[world.speed[f] + 3 + i] = s.motion.push[f, i], s.motion.torque[f, i]
+    g, rest = _cut(rest, m)
+    rate, rest = _cut(rest, m)
+    drift, rest = _cut(rest, m)
+    partial, rest = _cut(rest, m)
+    powers, rest = _cut(rest, 3)
+    response, W = _cut(rest, nv * m)
     for c in range(nc):
         write_contact(s, c, g, rate, drift, partial)
-    rest = nv + 4 * m
-    out[rest], out[rest + 1], out[rest + 2] = power, 0.0, 0.0
-    _write_response(s, nv, out[rest + 3 :], out[rest + 3 + nv * m :])
+    powers[0], powers[1], powers[2] = power, 0.0, 0.0
+    _write_response(s, nv, response, W)
     if not abs(power) < inf:  # then this is no motion, whether or not anything touches what has no pose
-        out[0] = nan
+        free[0] = nan
     return 0
 
 

@@ -66,12 +66,13 @@ class SceneModel:
         self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
         self._path_bounds = path_bounds(scene)
         paths = 0 if self._path_bounds is None else self._path_bounds.address
-        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), paths)
-        self._packed = Struct(self.tables)
         nq, nv, m = layout.q.size, layout.v.size, len(self.gaps) + len(self.slips)
         inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
-        rows = dict.fromkeys(("g", "rate", "drift", "partial"), (m, 1))
-        outputs = {"free": (nv, 1), **rows, "power": (3, 1), "response": (nv, m), "W": (m, m)}
+        of_rows = dict.fromkeys(("g", "rate", "drift", "partial"), (m, 1))
+        outputs = {"free": (nv, 1), **of_rows, "power": (3, 1), "response": (nv, m), "W": (m, m)}
+        size = sum(rows * columns for rows, columns in outputs.values())
+        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), paths, size)
+        self._packed = Struct(self.tables)
         prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.turn, scene_kernel.tidy))
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
         self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
@@ -151,7 +152,7 @@ class SceneModel:
         q[:] = self.layout.shown(q)
 
 
-def _tables(layout: Layout, features: Features, nu: int, paths: int) -> SceneTables:
+def _tables(layout: Layout, features: Features, nu: int, paths: int, size: int) -> SceneTables:
     world = layout.world
     n, grips = world.kind.size, world.held.size
     nc = features.radius.size
@@ -182,6 +183,7 @@ def _tables(layout: Layout, features: Features, nu: int, paths: int) -> SceneTab
         unit=np.zeros(4),
         fault=np.array([-1.0, -np.inf]),
         nu=nu,
+        size=size,
         path_bounds=paths,
         moment=np.zeros(FIELDS),
         ranges=np.zeros(FIELDS * POSE * world.followers.size),

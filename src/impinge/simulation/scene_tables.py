@@ -64,6 +64,7 @@ class SceneTables(NamedTuple):
     unit: Vector  # a quaternion in passing
     fault: Vector  # which path last had no pose, or −1, and when
     nu: int
+    size: int  # of what `scene_kernel.dynamics` writes
     path_bounds: int  # address of the kernel of `scene.paths.path_bounds`, or 0
     moment: Vector  # a span of time, as that kernel takes it
     ranges: Vector  # what it says

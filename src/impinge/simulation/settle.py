@@ -18,7 +18,7 @@ from impinge.contact.impact import impact_impulses
 from impinge.contact.law import ACCELERATION, NORMAL, NOTHING, SLOW, TANGENT, TOUCHING
 from impinge.simulation.contacts import along_direction, sticks_rigidly
 from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import FORCE, PRESS, RATE, TIME, VALUE, WHOLE, Plant, Workspace
+from impinge.simulation.plant import FORCE, PRESS, RATE, TIME, VALUE, WHOLE, Plant, Workspace, assign_rows
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
@@ -29,8 +29,7 @@ _REACHED, _MISSED = 1e-10, 1e-9
 @jit
 def contradicted(plant: Any, w: Any) -> bool:
     """Tell whether a closed contact does not accelerate as its law asks, at the state just evaluated."""
-    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
-    W = w.out[nv + 4 * m + 3 + nv * m :]
+    W, drift, m = w.terms.W, w.terms.drift, plant.nh + plant.nc + plant.ns
     count = 0
     for i in range(m):
         count += w.prescribed[i] == ACCELERATION
@@ -39,11 +38,11 @@ def contradicted(plant: Any, w: Any) -> bool:
     for i in range(plant.nh, m):
         if w.prescribed[i] != ACCELERATION:
             continue
-        total = w.out[nv + 2 * m + i]
+        total = drift[i]
         size = abs(total) + abs(w.value[i])
         for j in range(m):
-            total += W[i * m + j] * w.rows[FORCE, j]
-            size += abs(W[i * m + j] * w.rows[FORCE, j])
+            total += W[i, j] * w.rows[FORCE, j]
+            size += abs(W[i, j] * w.rows[FORCE, j])
         if abs(total - w.value[i]) > max(_REACHED * size, _MISSED):
             return True
     return False
@@ -77,10 +76,9 @@ def _pose(plant: Any, w: Any) -> None:
 
     Forces that a law or a bristle gives are known and belong to what a row has without the others.
     """
-    nv, nh, nc, m = plant.nv, plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
-    drift, W, slips = w.out[nv + 2 * m : nv + 3 * m], w.out[nv + 4 * m + 3 + nv * m :], nh + nc
-    for k in range(m * m):
-        w.delassus[k] = W[k]
+    nh, nc, m = plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
+    drift, W, slips = w.terms.drift, w.terms.W, nh + nc
+    assign_rows(w.delassus, W)
     for i in range(m):
         w.attempt[i] = 0.0
     for c in range(nc):
@@ -100,12 +98,12 @@ def _pose(plant: Any, w: Any) -> None:
                 w.rub[c] = 0.0
                 for k in range(m):
                     for s in range(first, last):
-                        w.delassus[k * m + i] -= plant.mu[c] * w.direction[s] * W[k * m + slips + s]
+                        w.delassus[k, i] -= plant.mu[c] * w.direction[s] * W[k, slips + s]
     for i in range(m):
         c = plant.normal[i] - nh
         target = drift[i]
         for j in range(m):
-            target += W[i * m + j] * w.attempt[j]
+            target += W[i, j] * w.attempt[j]
         if i < nh:
             target += plant.stabilization[0] * w.rows[VALUE, i] + plant.stabilization[1] * w.rows[RATE, i]
         elif w.impact.active[c] != 0:

@@ -29,19 +29,18 @@ def slip_accelerations(plant: Any, w: Any) -> None:
     For one that slides it is the acceleration beyond the one that its law would ask for if it stuck from now on;
     for one that sticks, the acceleration that no force can give, zero where one can.
     """
-    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
-    W = w.out[nv + 4 * m + 3 + nv * m :]
+    W, drift = w.terms.W, w.terms.drift
     for c in range(plant.nc):
         if not sticks_rigidly(plant, c) or plant.closed[c, w.mode[c]] == 0:
             continue
         slides = w.mode[c] == plant.sliding[c]
         for s in range(plant.slips[c], plant.slips[c + 1]):
             i = plant.nh + plant.nc + s
-            total = w.out[nv + 2 * m + i]
+            total = drift[i]
             size = abs(total)
-            for j in range(m):
-                total += W[i * m + j] * w.rows[FORCE, j]
-                size += abs(W[i * m + j] * w.rows[FORCE, j])
+            for j in range(drift.size):
+                total += W[i, j] * w.rows[FORCE, j]
+                size += abs(W[i, j] * w.rows[FORCE, j])
             if slides:
                 ask(plant.prescribe[c], (plant.closing[c], TANGENT, 0.0, 0.0, plant.gains[c], w.attempt))
                 w.rows[PRESS, i] = total - w.attempt[0]
@@ -49,7 +48,7 @@ def slip_accelerations(plant: Any, w: Any) -> None:
                 missing = total - w.value[i]
                 w.rows[PRESS, i] = missing if abs(missing) > max(_UNREACHED * size, _MISSED) else 0.0
         if slides:
-            _go_on(plant, w, c, W)
+            _go_on(plant, w, c)
 
 
 @jit
@@ -59,15 +58,14 @@ def steer(plant: Any, w: Any) -> float:
     Friction acts against the direction, and the direction is that of the motion which follows, so that both are found
     together: d ← (a + κ d) / |a + κ d|, where κ is what friction can do to the acceleration a at most.
     """
-    nv, gaps, m = plant.nv, plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
-    W, turned = w.out[nv + 4 * m + 3 + nv * m :], 0.0
+    W, gaps, turned = w.terms.W, plant.nh + plant.nc, 0.0
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
         if w.mode[c] != plant.sliding[c] or w.begins[c] == 0 or last < first + 2 or plant.bristled[c] != 0:
             continue
         most = 0.0
         for s in range(gaps + first, gaps + last):
-            most += plant.mu[c] * abs(w.rows[FORCE, plant.nh + c]) * W[s * m + s]
+            most += plant.mu[c] * abs(w.rows[FORCE, plant.nh + c]) * W[s, s]
         size = 0.0
         for s in range(first, last):
             w.attempt[gaps + s] = w.rows[PRESS, gaps + s] + most * w.direction[s]
@@ -82,10 +80,9 @@ def steer(plant: Any, w: Any) -> float:
 
 
 @jit
-def _go_on(plant: Any, w: Any, c: int, W: Any) -> None:
+def _go_on(plant: Any, w: Any, c: int) -> None:
     """Let a contact that would stop go on sliding if friction cannot hold it and it would slide this way again."""
-    nv, i, first, last = plant.nv, plant.nh + c, plant.slips[c], plant.slips[c + 1]
-    gaps, m = plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
+    gaps, i, first, last = plant.nh + plant.nc, plant.nh + c, plant.slips[c], plant.slips[c + 1]
     slow = friction.along(w.rows[RATE, gaps:], w.direction, first, last) <= friction.CREEP
     rise = friction.along(w.rows[PRESS, gaps:], w.direction, first, last)
     if not slow or rise > 0.0 or rise < -_EVEN:
@@ -93,7 +90,7 @@ def _go_on(plant: Any, w: Any, c: int, W: Any) -> None:
     for s in range(first, last):
         slip = (plant.closing[c], TANGENT, 0.0, 0.0, plant.gains[c], w.value[gaps + s :])
         w.prescribed[gaps + s] = ask(plant.prescribe[c], slip)
-    row_forces(W, w.out[nv + 2 * m : nv + 3 * m], w.prescribed, w.value, plant.normal, w.attempt, w.solver)
+    row_forces(w.terms.W, w.terms.drift, w.prescribed, w.value, plant.normal, w.attempt, w.solver)
     prescribe_again(plant, w, c, w.mode[c], w.rows[VALUE, i], w.rows[RATE, i])
     held = friction.length(w.attempt[gaps:], first, last)
     onward = friction.along(w.attempt[gaps:], w.direction, first, last) < 0.0
@@ -109,10 +106,8 @@ def slide_instead(plant: Any, w: Any, c: int, mode: int, gap: float, rate: float
     It jams if it would pull while it slides, and more so the harder it is pushed apart: then friction presses it
     together faster than its normal force parts it (P. Painlevé 1895), and no force of a rigid contact is right.
     """
-    nv, i, m = plant.nv, plant.nh + c, plant.nh + plant.nc + plant.ns
-    gaps, first, last = plant.nh + plant.nc, plant.slips[c], plant.slips[c + 1]
-    drift = w.out[nv + 2 * m : nv + 3 * m]
-    W = w.out[nv + 4 * m + 3 + nv * m :]
+    gaps, i, first, last = plant.nh + plant.nc, plant.nh + c, plant.slips[c], plant.slips[c + 1]
+    W, drift = w.terms.W, w.terms.drift
     if mode == plant.closing[c]:
         w.begins[c] = 0
         if friction.length(w.attempt[gaps:], first, last) <= plant.mu[c] * w.attempt[i] + NOTHING:

@@ -88,44 +88,23 @@ def look(stepper: Any, k: Any, t: float, y: Any) -> None:
     """Evaluate the kernel at a state: its one call per step."""
     plant = stepper.plant
     nq, nv = plant.nq, plant.nv
-    call(stepper.kernel, (y[:nq], y[nq : nq + nv], t, k.w.u, plant.parameters, k.w.out))
+    call(stepper.kernel, (y[:nq], y[nq : nq + nv], t, k.w.u, plant.parameters, k.w.terms.free))
     k.w.counts[EVALUATIONS] += 1
-
-
-@jit
-def response_at(plant: Any) -> int:
-    """Return where M⁻¹Aᵀ begins in the kernel's output: the vector of each row, one after another."""
-    return plant.nv + 4 * (plant.nh + plant.nc + plant.ns) + 3
-
-
-@jit
-def delassus_at(plant: Any) -> int:
-    """Return where W begins in the kernel's output."""
-    return response_at(plant) + plant.nv * (plant.nh + plant.nc + plant.ns)
-
-
-@jit
-def jacobian_at(plant: Any) -> int:
-    """Return where A begins in the kernel's output, row by row."""
-    m = plant.nh + plant.nc + plant.ns
-    return delassus_at(plant) + m * m + 2 * plant.ne
 
 
 @jit
 def rates(plant: Any, w: Any, velocity: Any, result: Any) -> None:
     """Write the rates that a velocity gives the rows, with A and ∂g/∂t as last evaluated."""
-    nv, m = plant.nv, plant.nh + plant.nc + plant.ns
-    A, partial = jacobian_at(plant), nv + 3 * m
-    for i in range(m):
-        total = w.out[partial + i]
-        for j in range(nv):
-            total += w.out[A + i * nv + j] * velocity[j]
+    terms = w.terms
+    for i in range(terms.partial.size):
+        total = terms.partial[i]
+        for j in range(plant.nv):
+            total += terms.A[i, j] * velocity[j]
         result[i] = total
 
 
 @jit
 def kick(plant: Any, w: Any, row: int, impulse: float, velocity: Any) -> None:
     """Add what an impulse on a row does to a velocity."""
-    first = response_at(plant) + row * plant.nv
     for j in range(plant.nv):
-        velocity[j] += w.out[first + j] * impulse
+        velocity[j] += w.terms.response[row, j] * impulse

@@ -156,5 +156,6 @@ class TimeStepping:
         model = self._model
         rows = [f"residual_{x.name}" for x in model.constraints] + [f"gap_{name}" for name in model.contacts]
         rows += [f"slip_{name}" for _, name in model.slips]
-        found = not_finite([*(x.name for x in model.velocities), *rows, *(f"{row}_dot" for row in rows)], self._w.out)
+        names, terms = [*(x.name for x in model.velocities), *rows, *(f"{row}_dot" for row in rows)], self._w.terms
+        found = not_finite(names, np.concatenate([terms.free, terms.g, terms.rate]))
         return f" in {found}" if found else ""

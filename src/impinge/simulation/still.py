@@ -61,8 +61,7 @@ def stop_slips(plant: Plant, w: Workspace, t: float, y: Vector, starts: int) -> 
     evaluate(plant, w, t, y, w.scratch[1])
     if fastest_stick(plant, w, w.rows, starts != 0) <= STILL:
         return 0.0
-    response = nv + 4 * m + 3
-    W, solver = w.out[response + nv * m :], w.solver
+    W, response, solver = w.terms.W, w.terms.response, w.solver
     n: Any = np.int64(0)
     for i in range(m):
         held = i >= gaps and _stands(plant, w, w.rows, plant.normal[i] - plant.nh, starts != 0)
@@ -73,14 +72,14 @@ def stop_slips(plant: Plant, w: Workspace, t: float, y: Vector, starts: int) -> 
             n += 1
     for k in range(n):
         for j in range(n):
-            solver.A[k, j] = W[solver.indices[k] * m + solver.indices[j]]
+            solver.A[k, j] = W[solver.indices[k], solver.indices[j]]
     minimum_norm(solver.A, n, solver.b, solver.x, solver)
     for k in range(n):
         for j in range(nv):
-            y[plant.nq + j] += w.out[response + solver.indices[k] * nv + j] * solver.x[k]
+            y[plant.nq + j] += response[solver.indices[k], j] * solver.x[k]
     for i in range(m):
         for j in range(n):
-            w.rows[RATE, i] += W[i * m + solver.indices[j]] * solver.x[j]
+            w.rows[RATE, i] += W[i, solver.indices[j]] * solver.x[j]
     remains = 0.0
     for k in range(n):
         if w.value[k] != 0.0:

@@ -96,9 +96,8 @@ def strike(plant: Plant, w: Workspace) -> int:
     evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
     w.counts[WHOLE] = 0
     _restitutions(plant, w)
-    rate, partial, response = nv + m, nv + 3 * m, nv + 4 * m + 3
-    W, impulse = w.out[response + nv * m :], w.attempt
-    before = w.out[rate : rate + m]
+    terms, impulse = w.terms, w.attempt
+    W, before = terms.W, terms.rate
     status = _impulses(plant, w, W, before, impulse)
     if status != 0:
         return status
@@ -109,11 +108,11 @@ def strike(plant: Plant, w: Workspace) -> int:
             continue
         after = before[i]
         for j in range(m):
-            after += W[i * m + j] * impulse[j]
+            after += W[i, j] * impulse[j]
         for k in range(nv):
-            w.y[nq + k] += w.out[response + i * nv + k] * impulse[i]
+            w.y[nq + k] += terms.response[i, k] * impulse[i]
         given += impulse[i] * 0.5 * (before[i] + after)
-        w.y[work + (3 if i < nh else 4)] += impulse[i] * (0.5 * (before[i] + after) - w.out[partial + i])
+        w.y[work + (3 if i < nh else 4)] += impulse[i] * (0.5 * (before[i] + after) - terms.partial[i])
         if nh <= i < nh + plant.nc + plant.nt:
             w.y[first + i - nh] += impulse[i]
         if nh <= i < nh + plant.nc:
@@ -131,6 +130,6 @@ def _part(plant: Any, w: Any, c: int, W: Any, before: Any, impulse: Any) -> None
     i, m = plant.nh + c, before.size
     rate = before[i]
     for j in range(m):
-        rate += W[i * m + j] * impulse[j]
+        rate += W[i, j] * impulse[j]
     if rate > max(_DEAD, abs(before[i])):  # not only by as much as it drifted
         w.mode[c] = ask(plant.decide[c], (plant.closing[c], w.rows[VALUE, i], rate, -1.0, plant.gains[c], 1))

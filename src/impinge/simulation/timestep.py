@@ -44,7 +44,7 @@ from impinge.simulation.plant import (
 )
 from impinge.simulation.record import EVENTS, ROWS, add_current, add_events, fill_row, measure
 from impinge.simulation.record import STEPS as STEP_LOG
-from impinge.simulation.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, jacobian_at, look
+from impinge.simulation.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, look
 
 # Why a step has no result, beside the reasons of the event-driven loop.
 GAVE_UP, UNSETTLED = 8, 9
@@ -60,21 +60,20 @@ _MOST_ITERATIONS, _SETTLED = 100, 1e-13
 def _describe(stepper: Any, k: Any) -> None:
     """Describe the rows of the state just evaluated in ``w.rows_start``; forces stay."""
     plant, w = stepper.plant, k.w
-    nv, ne, m = plant.nv, plant.ne, plant.nh + plant.nc + plant.ns
-    extent = jacobian_at(plant) - 2 * ne
+    terms, ne, m = w.terms, plant.ne, plant.nh + plant.nc + plant.ns
     for i in range(m):
-        w.rows_start[VALUE, i], w.rows_start[RATE, i] = w.out[nv + i], w.out[nv + m + i]
+        w.rows_start[VALUE, i], w.rows_start[RATE, i] = terms.g[i], terms.rate[i]
     for e in range(ne):
-        w.rows_start[VALUE, m + e], w.rows_start[RATE, m + e] = w.out[extent + e], w.out[extent + ne + e]
+        w.rows_start[VALUE, m + e], w.rows_start[RATE, m + e] = terms.extent[e], terms.extent_rate[e]
     for e in range(3):
-        k.power[e] = w.out[nv + 4 * m + e]
+        k.power[e] = terms.power[e]
 
 
 @jit
 def _set_free(plant: Any, w: Any, k: Any, h: float) -> None:
     """Write v + h a to ``k.velocity``."""
     for j in range(plant.nv):
-        k.velocity[j] = w.y[plant.nq + j] + h * w.out[j]
+        k.velocity[j] = w.y[plant.nq + j] + h * w.terms.free[j]
 
 
 @jit
@@ -86,13 +85,13 @@ def _ask(stepper: Any, k: Any, h: float) -> None:
     differs from the guess is what counts.
     """
     plant, w = stepper.plant, k.w
-    nh, nv, m = plant.nh, plant.nv, plant.nh + plant.nc + plant.ns
+    nh = plant.nh
     _set_free(plant, w, k, h)
     for i in range(nh + plant.nc):
-        g = w.out[nv + i]
+        g = w.terms.g[i]
         k.least[i] = -g / (h if i >= nh and g > 0.0 else max(h, stepper.step))
         if stepper.scheme == IMPLICIT:
-            k.least[i] += w.out[nv + m + i]
+            k.least[i] += w.terms.rate[i]
     for c in range(plant.nc):
         apart = stepper.scheme == EXPLICIT and w.rows_start[VALUE, nh + c] > 0.0
         beyond = plant.extent[c] >= 0 and w.rows_start[VALUE, plant.extent[c]] <= 0.0
@@ -159,10 +158,9 @@ def _account(stepper: Any, k: Any, h: float) -> None:
     """
     plant, w = stepper.plant, k.w
     nh, nc, m = plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
-    first, partial = impulses(plant), plant.nv + 3 * m
-    work_of = works(plant)
+    first, work_of = impulses(plant), works(plant)
     for i in range(m):
-        own = w.out[partial + i]
+        own = w.terms.partial[i]
         work = k.impulse[i] * (0.5 * (k.free[i] + k.after[i]) - own)
         if i < nh:
             work += k.held[i] * 0.5 * (k.before[i] - k.after[i])
@@ -200,8 +198,11 @@ def _step(stepper: Any, k: Any, t: float, end: float) -> int:
     """Make one step from the state whose kernel was evaluated last."""
     plant, w = stepper.plant, k.w
     nq, nv, h = plant.nq, plant.nv, end - t
-    for i in range(nv + 2 * (plant.nh + plant.nc + plant.ns)):  # accelerations, rows and their rates
-        if not np.isfinite(w.out[i]):
+    for j in range(nv):
+        if not np.isfinite(w.terms.free[j]):
+            return NOT_FINITE
+    for i in range(w.terms.g.size):
+        if not (np.isfinite(w.terms.g[i]) and np.isfinite(w.terms.rate[i])):
             return NOT_FINITE
     _ask(stepper, k, h)
     status = _impulses(stepper, k)
@@ -300,7 +301,7 @@ def begin(stepper: Stepper, k: StepWorkspace) -> int:
             w.mode[c] = plant.closing[c]
     note_extremes(plant, w, w.rows_start)
     for j in range(plant.nv):
-        if not np.isfinite(w.out[j]):
+        if not np.isfinite(w.terms.free[j]):
             return NOT_FINITE
     return DONE
 
