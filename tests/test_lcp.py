@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from impinge import ImpingeError
-from impinge.bench import lcp, sweeps
+from impinge.bench import lcp
 from impinge.bench.systems import complementarity
-from impinge.bench.systems.pile import balls, cloud, wall
 from impinge.bench.table import INSTALL
 from impinge.compile import Struct
-from impinge.contact.lcp import contact_graph, residual, solve_contacts, solve_lcp
+from impinge.contact.lcp import residual, solve_lcp
 from impinge.contact.lcp.lemke import RAY, SOLVED, lemke, lemke_workspace
 from impinge.contact.lcp.solve import infeasibility
 from impinge.errors import InputError, LcpError
@@ -281,94 +280,6 @@ def test_sweeps_find_what_pivots_find():
         np.testing.assert_allclose(swept.w, direct.w, atol=1e-9)
 
 
-@pytest.mark.parametrize(("spatial", "mu"), [(False, 0.0), (True, 0.0), (False, 0.1)])
-def test_sweeps_over_contacts_find_the_motion_that_pivots_find(spatial, mu):
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        pairs, rows, minv = rigid_contacts(rng, 4, spatial)
-        velocity = rng.normal(size=minv.shape[:2])
-        W, rate = contact_space(pairs, rows, minv, velocity)
-        k = rows.shape[1]
-        status, p, _ = impulses(W, rate, np.full(4, mu), np.arange(5) * (k - 1))
-        assert status == SOLVED
-        found = solve_contacts(contact_graph(pairs, rows, minv, velocity, np.full(4, mu)), tolerance=1e-11)
-        swept = np.concatenate([found.impulse[:, 0], found.impulse[:, 1:].ravel()])
-        np.testing.assert_allclose(W @ swept, W @ p, atol=1e-7 * max(1.0, np.abs(rate).max()), err_msg=f"seed {seed}")
-
-
-@pytest.mark.parametrize("angle", [0.0, 0.3, 1.0, 2.5])
-def test_a_ball_that_slides_is_slowed_against_its_motion_whatever_its_direction(angle):
-    direction = np.array([np.cos(angle), np.sin(angle), 0.0])
-    graph = balls(np.array([[0.0, 0.0, 0.5]]), np.array([5.0 * direction - [0.0, 0.0, 2.0]]), friction=0.3)
-    velocity = solve_contacts(graph, tolerance=1e-13).velocity[0]
-    np.testing.assert_allclose(velocity[:3], (5.0 - 0.3 * 2.0) * direction, atol=1e-12)
-
-
-def coulomb_misses(graph, velocity, impulse):
-    """The largest violation of each contact law, from the definition: nothing of the solver's own measure."""
-    d = velocity.shape[1]
-    moving = np.where(graph.bodies[:, :, None] >= 0, velocity[graph.bodies], 0.0).reshape(-1, 2 * d)
-    rate = np.einsum("crj,cj->cr", graph.J, moving)
-    push, friction, slide = impulse[:, 0], impulse[:, 1:], rate[:, 1:]
-    speed, held = np.linalg.norm(slide, axis=1), np.linalg.norm(friction, axis=1)
-    return {
-        "sinks": -rate[:, 0].min(),
-        "pulls": -push.min(),
-        "pushes apart": np.abs(push * rate[:, 0]).max(),
-        "outside the disk": (held - graph.mu * push).max(),
-        "not against the motion": np.abs(np.einsum("cr,cr->c", friction, slide) + graph.mu * push * speed).max(),
-    }
-
-
-@pytest.mark.parametrize("scene", ["wall", "cloud"])
-def test_a_thousand_contacts_obey_signorini_and_coulomb(scene):
-    graph = wall(30, 17) if scene == "wall" else cloud(650)
-    assert graph.mu.size >= 1000
-    free, minv = graph.v.copy(), np.diag([1.0] * 3 + [10.0] * 3)
-    found = solve_contacts(graph)
-    assert found.residual <= 1e-8
-    change = np.zeros_like(free)  # momentum: the impulses alone change the velocities
-    for c, (first, second) in enumerate(graph.bodies):
-        for side, body in enumerate((first, second)):
-            if body >= 0:
-                change[body] += minv @ graph.J[c, :, 6 * side : 6 * side + 6].T @ found.impulse[c]
-    np.testing.assert_allclose(found.velocity, free + change, atol=1e-12)
-    for law, worst in coulomb_misses(graph, found.velocity, found.impulse).items():
-        assert worst < 1e-6, law
-    sticking = np.linalg.norm(found.impulse[:, 1:], axis=1) < 0.499 * found.impulse[:, 0]
-    sliding = np.linalg.norm(found.impulse[:, 1:], axis=1) > 0.4999 * found.impulse[:, 0] + 1e-9
-    assert sticking.sum() > 100
-    assert sliding.sum() > 100 or scene == "wall"
-
-
-def test_a_wall_stands_on_the_ground_with_all_its_weight():
-    graph = wall(7, 8)
-    weight = -graph.v[:, 2].sum()
-    found = solve_contacts(graph, tolerance=1e-11)
-    ground = graph.bodies[:, 1] < 0
-    assert found.impulse[ground, 0].sum() == pytest.approx(weight, rel=1e-9)
-
-
-def heap(layers, friction):
-    """Square layers of balls, each in the hollows of the one below, after one step of free fall."""
-    spacing = 1.05
-    rise = np.sqrt(1.0 - spacing**2 / 2)
-    at = [
-        (spacing * (x + level / 2), spacing * (y + level / 2), 0.5 + level * rise)
-        for level in range(layers)
-        for x, y in itertools.product(range(layers - level), repeat=2)
-    ]
-    return balls(np.array(at), np.tile([0.0, 0.0, -0.1], (len(at), 1)), friction)
-
-
-def test_a_large_heap_that_slides_at_many_places_cycles_and_says_so():
-    """What is known not to work: nine layers with friction 0.5. A smaller heap is solved."""
-    assert solve_contacts(heap(3, 0.5)).residual <= 1e-8
-    with pytest.raises(LcpError, match="within 1500 sweeps") as caught:
-        solve_contacts(heap(9, 0.5), sweeps=1500)
-    assert caught.value.residual > 1e-4
-
-
 # From Python: checked results, or an error.
 
 
@@ -416,15 +327,6 @@ def test_sweeps_that_do_not_suffice_are_an_error_that_says_how_far_and_where():
     with pytest.raises(LcpError, match=r"ended after 10 sweeps at residual .* largest at \d+") as caught:
         solve_lcp(A, -A @ np.arange(30), "gauss-seidel", sweeps=10)
     assert 1e-9 < caught.value.residual < 1
-    with pytest.raises(LcpError, match=r"within 10 sweeps, got .* after 10, largest at contact c\d+") as caught:
-        solve_contacts(wall(7, 8), sweeps=10, names=[f"c{k}" for k in range(104)])
-    assert caught.value.residual > 1e-8
-
-
-def test_contacts_that_squeeze_a_body_that_cannot_escape_are_an_error():
-    graph = contact_graph([[0, -1], [0, -1]], [[[1.0, 0]], [[-1.0, 0]]], [[[1.0]]], [[0.0]], [0, 0], bias=[-1, -1])
-    with pytest.raises(LcpError, match="check that these contacts can be satisfied together"):
-        solve_contacts(graph, sweeps=200)
 
 
 @pytest.mark.parametrize(
@@ -445,36 +347,6 @@ def test_contacts_that_squeeze_a_body_that_cannot_escape_are_an_error():
 def test_bad_problems_are_input_errors(A, b, options, message):
     with pytest.raises(InputError, match=message):
         solve_lcp(A, b, **options)
-
-
-GOOD = {
-    "bodies": [[0, -1]],
-    "J": np.ones((1, 2, 6)),
-    "inverse_mass": np.eye(3)[None],
-    "velocity": np.zeros((1, 3)),
-    "mu": [0.5],
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"J": np.ones((1, 2, 5))}, "J of shape"),
-        ({"J": np.ones((2, 2, 6))}, "J of shape"),
-        ({"J": np.ones((1, 4, 6))}, "one gap and up to two slips"),
-        ({"bodies": [[0, 1]]}, "bodies from -1 to 0"),
-        ({"bodies": [[0, -2]]}, "bodies from -1 to 0"),
-        ({"mu": [-0.1]}, "mu of zero or more"),
-        ({"mu": [0.1, 0.2]}, "mu of shape"),
-        ({"velocity": np.full((1, 3), np.nan)}, "finite numbers in velocity"),
-        ({"inverse_mass": np.eye(3)}, "inverse_mass of shape"),
-        ({"bias": [1.0, 2.0]}, "bias of shape"),
-    ],
-)
-def test_bad_contacts_are_input_errors(change, message):
-    assert solve_contacts(contact_graph(**GOOD)).impulse.tolist() == [[0.0, 0.0]]
-    with pytest.raises(InputError, match=message):
-        contact_graph(**GOOD | change)
 
 
 # The benchmark.
@@ -504,13 +376,3 @@ def test_without_quantecon_there_is_a_row_that_says_so(monkeypatch):
     assert table.met is None
     assert [row.note for row in table.rows if row.system == "quantecon"] == [INSTALL]
     assert all(row.error < 1e-12 for row in table.rows if row.system == "impinge")
-
-
-def test_a_timed_run_of_sweeps_starts_anew_each_time():
-    graph = cloud(30)
-    run = sweeps.sweeper(graph)
-    run()
-    first = graph.impulse.copy()
-    run()
-    assert first.any()
-    assert np.array_equal(graph.impulse, first)
