@@ -206,9 +206,10 @@ def moving(case: Case, wish: np.ndarray) -> Case:
 
 
 def holding(case: Case) -> Case:
-    """The case, if its mode can hold there and its forces have derivatives; else another one is drawn."""
+    """The case, if its mode can hold there and all its forces have derivatives; else another one is drawn."""
     try:
-        case.linear()
+        simulator = Simulator(case)
+        case.linear(outputs=simulator.names[simulator.signals])
     except (StartError, InputError) as error:
         assume("to push" not in str(error) and "at their limits" not in str(error))
         raise
