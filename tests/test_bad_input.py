@@ -428,6 +428,31 @@ def test_a_command_that_is_no_number_is_refused(command):
     refused(InputError, r"controller Steady", run, driven(), None, controller=Steady(command=command))
 
 
+def test_a_forgotten_return_is_refused():
+    text = (
+        r"controller Steady of model 'driven': expected a command, got none\. Let its step\(t, measurement\) return one"
+    )
+    refused(InputError, text, run, driven(), None, controller=Steady(command=None))
+
+
+class Other(Steady):
+    """A controller of another name."""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [([1.0, 2.0], {"pull": 1.0}, "pull"), ({"push": 1.0}, {"push": 1.0}, "push"), ([1.0, 2.0], [1.0, 2.0], "push")],
+)
+def test_two_controllers_on_one_input_are_refused(one, other, shared):
+    text = rf"input '{shared}' of model 'driven': expected one controller that commands it, got two, Steady and Other"
+    refused(InputError, text, run, driven(), None, controller=[Steady(command=one), Other(command=other)])
+
+
+def test_two_controllers_on_inputs_of_their_own_go_together():
+    result = run(driven(), None, controller=[Steady(command={"push": 1.0}), Other(command={"pull": 2.0})])
+    assert (result["push"][-1], result["pull"][-1]) == (1.0, 2.0)
+
+
 @pytest.mark.parametrize("value", [NAN, INF])
 @pytest.mark.parametrize("when", [0, 5])
 def test_a_command_that_is_not_finite_ends_the_run_with_its_reason(value, when):

@@ -52,6 +52,24 @@ def test_a_claim_that_fails_is_exit_code_1(capsys):
     assert "FAILS  fig2-four-bounces" in out
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [("raise ZeroDivisionError('one')", "ZeroDivisionError: one"), ("pass", "returned None, not an Outcome")],
+)
+def test_a_study_that_crashes_is_exit_code_3_and_no_failed_claim(capsys, tmp_path, body, says):
+    file = tmp_path / "crash.py"
+    file.write_text(
+        "from impinge.studies import Study\n"
+        f"def run(p, law, progress):\n    {body}\n"
+        "study = Study(name='crash', title='it crashes', parameters=(), run=run, claims=())\n"
+    )
+    code, out, err = run(capsys, "run", str(file), "--json")
+    assert (code, out) == (3, "")
+    assert "Traceback" in err
+    assert err.splitlines()[-1].startswith("impinge: study 'crash' crashed: ")
+    assert says in err.splitlines()[-1]
+
+
 def test_a_run_that_stops_early_is_exit_code_1_with_the_reason(capsys, tmp_path):
     file = tmp_path / "escape.py"
     file.write_text(

@@ -1,6 +1,6 @@
 """`impinge`: what the words mean, and the exit codes.
 
-Exit code 0: every claim holds. 1: a claim fails. 2: bad input, one line on standard error.
+Exit code 0: every claim holds. 1: a claim fails. 2: bad input, one line on standard error. 3: the study itself crashed.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from impinge.cli.progress import progress_bar
-from impinge.errors import ImpingeWarning
+from impinge.errors import ImpingeError, ImpingeWarning
 from impinge.studies.registry import find_study
 from impinge.studies.runner import Report, execute, parse_settings
+
+CRASHED = 3
 
 
 def run_study(name: str, settings: Sequence[str], law: str | None, out: str | None, as_json: bool) -> int:
@@ -20,7 +24,14 @@ def run_study(name: str, settings: Sequence[str], law: str | None, out: str | No
     study = find_study(name)
     until = parse_settings(study, settings).get("until", 1.0)
     with progress_bar(study.name, float(until)) as progress, _plain_warnings():
-        report = execute(study, settings, law, progress)
+        try:
+            report = execute(study, settings, law, progress)
+        except ImpingeError:
+            raise
+        except Exception as problem:  # whatever the study's code raises is no failed claim
+            traceback.print_exc()
+            print(f"impinge: study '{study.name}' crashed: {type(problem).__name__}: {problem}", file=sys.stderr)
+            return CRASHED
     if out is not None:
         report.write(Path(out))
     if as_json:

@@ -237,6 +237,8 @@ def command_list(model: Commanded, controller: Any, command: Any, held: list[flo
                     raise unknown_name(who, "input", name, names)
                 values[names[name]] = float(value)
             return values
+        if command is None:  # NumPy would make it a NaN
+            raise InputError(who, "a command", "none", "Let its step(t, measurement) return one; {} changes no input.")
         values = np.atleast_1d(np.asarray(command, dtype=float)).ravel().tolist()
     except (TypeError, ValueError):
         raise InputError(who, "a command of numbers", repr(command), "Return numbers, or a dict of them.") from None

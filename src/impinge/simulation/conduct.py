@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from time import perf_counter
 from typing import Any
@@ -71,6 +71,7 @@ class Run(ABC):
     def through(self, end: float, controllers: list[Controller]) -> str:
         """Run to the end; return an empty string, or why it could not."""
         clock = self._clock(controllers)
+        self._several, self._owners = len(controllers) > 1, dict[str, Controller]()
         if clock is not None:
             self._measurement = _measurement_of(self.system.label, self.measured)
             self.look()
@@ -131,10 +132,10 @@ class Run(ABC):
         for one in due:
             if first:
                 one.reset(measurement)
-                u = command_list(self.system, one, one.step(t, measurement), u)
+                u = self._commanded(one, one.step(t, measurement), u)
                 continue
             try:
-                u = command_list(self.system, one, one.step(t, measurement), u)
+                u = self._commanded(one, one.step(t, measurement), u)
             except ImpingeError as problem:
                 return f"controller {type(one).__name__} gave up at t = {t:g} s: {problem}"
         for k, value in enumerate(u):
@@ -142,6 +143,21 @@ class Run(ABC):
                 return f"a controller commanded {value} for input '{self.system.inputs[k].name}' at t = {t:g} s"
         self.command[:] = u
         return ""
+
+    def _commanded(self, one: Controller, command: Any, held: list[float]) -> list[float]:
+        """Return all inputs after a controller's command; raise the error that fits if another commands one of them."""
+        values = command_list(self.system, one, command, held)
+        if self._several:
+            for name in command if isinstance(command, Mapping) else self.system.input_places:
+                owner = self._owners.setdefault(name, one)
+                if owner is not one:
+                    raise InputError(
+                        f"input '{name}' of {self.system.label}",
+                        "one controller that commands it",
+                        f"two, {type(owner).__name__} and {type(one).__name__}",
+                        "Let each return a dict of the inputs that are its own, or add the two up in one controller.",
+                    )
+        return values
 
 
 def _measurement_of(system: str, names: Sequence[str]) -> type[Any]:

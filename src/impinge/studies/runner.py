@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from impinge.errors import InputError, unknown_name
+from impinge.errors import InputError, show, unknown_name
 from impinge.studies.study import Outcome, Parameter, Progress, Study
 
 _VERSIONED = ("impinge", "casadi", "numba", "llvmlite", "numpy")
@@ -108,6 +108,8 @@ def execute(
     begin = time.perf_counter()
     outcome = study.run(parameters, chosen, progress)
     wall = time.perf_counter() - begin
+    if not isinstance(outcome, Outcome):
+        raise TypeError(f"its run returned {show(outcome)}, not an Outcome(result, metrics)")
     defaults = {parameter.name: parameter.value for parameter in study.parameters if not parameter.effort}
     changed = {name: parameters[name] for name, value in defaults.items() if parameters[name] != value}
     claims = [
