@@ -104,7 +104,7 @@ def _add_ends(
     """Add both ends of the axis over a face to the point at t, which is ``far`` above along n; return the count."""
     lo, hi = _over(c, u, sa[1], polytopes, k, face)
     count = 1
-    if lo < hi:
+    if hi - lo > TINY * sa[1]:
         for i in range(2):
             end = hi if i else lo
             gap, p = far + (end - t) * dot(n, u) - sa[0], along(xa, end, axis)
@@ -121,12 +121,12 @@ def _over(c: Any, u: Any, half: Any, polytopes: Any, k: Any, f: Any) -> Any:
     for i in range(first, last):
         b = polytopes.vertices[base + polytopes.loops[i]]
         inward = cross(polytopes.planes[f], minus(b, a))
-        s, slope = dot(inward, minus(c, a)), dot(inward, u)
-        if slope > 0.0:
+        s, slope, tie = dot(inward, minus(c, a)), dot(inward, u), TINY * sqrt(dot(inward, inward))
+        if slope > tie:
             lo = max(lo, -s / slope)
-        elif slope < 0.0:
+        elif slope < -tie:
             hi = min(hi, -s / slope)
-        elif s < 0.0:
+        elif s < -tie * half:
             hi = -1e300
         a = b
     return lo, hi

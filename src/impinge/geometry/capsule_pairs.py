@@ -188,7 +188,7 @@ def capsule_box(sa: Any, xa: Any, Ra: Any, sb: Any, xb: Any, Rb: Any, margin: An
     if count == 0 or off > PARALLEL * PARALLEL:
         return count
     lo, hi = _within(c, u, half, sb, n)
-    if lo < hi:
+    if hi - lo > TINY * half:
         for k in range(2):
             t = hi if k else lo
             far, n = box_distance(along(c, t, u), sb)
@@ -234,7 +234,7 @@ def _axis_in_box(sa: Any, xa: Any, Ra: Any, sb: Any, Rb: Any, margin: Any, point
     if count == 0 or abs(u[face]) > PARALLEL or n[face] * n[face] < 1.0 - PARALLEL * PARALLEL:
         return count
     lo, hi = _within(c, u, half, sb, n)
-    if lo < hi:
+    if hi - lo > TINY * half:
         for k in range(2):
             end = hi if k else lo
             gap = (end - t) * dot(n, u) - depth - r
