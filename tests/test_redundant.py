@@ -173,11 +173,7 @@ def run_in_order(parts, order, until):
 
 
 def compare_orders(seeds, until):
-    """Compare two orders of each scene: motions differ by rounding.
-
-    Not where edges of two boxes meet: which is the first changes the gap that geometry finds between them, by 1e-10 m.
-    A few of a hundred scenes have such edges, and move by micrometers for it.
-    """
+    """Compare two orders of each scene: motions differ by rounding."""
     worst = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -189,8 +185,7 @@ def compare_orders(seeds, until):
         assert (one.ok, other.ok) == (True, True)
         moved = [name for name, kind in one.kinds.items() if kind == "coordinate"]
         worst.append(max(np.abs(one[name] - other[name]).max() for name in moved))
-    assert np.quantile(worst, 0.95) < 1e-11
-    assert max(worst) < 2e-5
+    assert max(worst) < 1e-11
 
 
 def test_the_order_of_parts_does_not_change_how_they_move():
@@ -198,11 +193,16 @@ def test_the_order_of_parts_does_not_change_how_they_move():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    reason="gaps of edges that meet depend on which of two boxes is first: seven scenes are off by up to 0.12 mm"
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(0, marks=pytest.mark.xfail(reason="order decides in scene 124 in which step an impact is: 18 µm")),
+        200,
+        400,
+    ],
 )
-def test_the_order_of_parts_does_not_change_how_two_hundred_scenes_move():
-    compare_orders(range(200), 0.05)
+def test_the_order_of_parts_does_not_change_how_two_hundred_scenes_move(first):
+    compare_orders(range(first, first + 200), 0.05)
 
 
 def pushed_row(n, tolerance, until=0.3):

@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from impinge.compile import jit
-from impinge.geometry.capsule_pairs import MERGED, PARALLEL, SKEW, add, nearest_on_segments
+from impinge.geometry.capsule_pairs import EDGE, MERGED, PARALLEL, SKEW, add, nearest_on_segments
 from impinge.geometry.distance import (
     TINY,
     along,
@@ -62,7 +62,7 @@ def capsule_mesh(
         p, q = nearest_on_segments(c, u, half, along(a, 0.5 * length, v), v, 0.5 * length)
         d = minus(p, q)
         square = dot(d, d)
-        if square < best:
+        if square < best * (1.0 - TINY):
             best, w, t = square, d, dot(minus(p, c), u)
     far, n = direction(w, TINY * sb[0], polytopes.planes[face])
     count = write(points[0], margin, far - r, world_vector(n, Rb), along(xa, t, axis), r, 0.0)
@@ -104,7 +104,7 @@ def _add_ends(
     """Add both ends of the axis over a face to the point at t, which is ``far`` above along n; return the count."""
     lo, hi = _over(c, u, sa[1], polytopes, k, face)
     count = 1
-    if lo < hi:
+    if hi - lo > TINY * sa[1]:
         for i in range(2):
             end = hi if i else lo
             gap, p = far + (end - t) * dot(n, u) - sa[0], along(xa, end, axis)
@@ -121,12 +121,12 @@ def _over(c: Any, u: Any, half: Any, polytopes: Any, k: Any, f: Any) -> Any:
     for i in range(first, last):
         b = polytopes.vertices[base + polytopes.loops[i]]
         inward = cross(polytopes.planes[f], minus(b, a))
-        s, slope = dot(inward, minus(c, a)), dot(inward, u)
-        if slope > 0.0:
+        s, slope, tie = dot(inward, minus(c, a)), dot(inward, u), TINY * sqrt(dot(inward, inward))
+        if slope > tie:
             lo = max(lo, -s / slope)
-        elif slope < 0.0:
+        elif slope < -tie:
             hi = min(hi, -s / slope)
-        elif s < 0.0:
+        elif s < -tie * half:
             hi = -1e300
         a = b
     return lo, hi
@@ -149,7 +149,7 @@ def _axis_in_mesh(
     face: Any,
 ) -> int:
     """The axis is in the mesh: the shortest way out is square to a face, or to the axis and an edge it passes."""
-    r, half, deep, edge, n = sa[0], sa[1], 0.0, -1, (0.0, 0.0, 0.0)
+    r, half, deep, edge, n, feature = sa[0], sa[1], 0.0, -1, (0.0, 0.0, 0.0), EDGE
     base, top = polytopes.first_vertex[k], polytopes.first_face[k]
     for e in range(polytopes.first_edge[k], polytopes.first_edge[k + 1]):
         left, right = polytopes.planes[top + polytopes.edges[e, 2]], polytopes.planes[top + polytopes.edges[e, 3]]
@@ -168,13 +168,13 @@ def _axis_in_mesh(
                 deep = max(-half, min(half, dot(minus(a, c), m) / dot(u, m)))
     if edge < 0:
         plane = polytopes.planes[face]
-        n = (plane[0], plane[1], plane[2])
+        n, feature = (plane[0], plane[1], plane[2]), 0.0
         deep = -half if dot(plane, u) > 0.0 else half
         if abs(dot(plane, u)) <= PARALLEL:
             lo, hi = _over(c, u, half, polytopes, k, face)
             deep = max(lo, min(hi, deep))  # along the face, the lower end need not be over it
             depth = plane[3] - dot(plane, along(c, deep, u))
-    count = write(points[0], margin, -depth - r, world_vector(n, Rb), along(xa, deep, axis), r, 0.0)
+    count = write(points[0], margin, -depth - r, world_vector(n, Rb), along(xa, deep, axis), r, feature)
     face = _face_along(polytopes, k, n, u)
     if count == 1 and face >= 0:
         count = _add_ends(sa, xa, axis, Rb, margin, points, polytopes, k, c, u, face, n, -depth, deep)

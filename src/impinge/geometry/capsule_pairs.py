@@ -29,18 +29,25 @@ from impinge.geometry.table import FEATURE, GAP, MOST_POINTS, PLACE
 
 PARALLEL = 0.1  # sine of the angle below which two shapes lie along each other
 SKEW = 1e-10  # squared sine below which two lines have no point of their own that is nearest
+EDGE = 3.0  # feature of the point where an axis passes an edge
 MERGED = 0.1  # of the radius: points nearer to each other are one
 
 
 @jit
 def add(points: Any, count: Any, margin: Any, apart: Any, gap: Any, n: Any, p: Any, r: Any, feature: Any) -> int:
-    """Add a contact to those there are, into the row of one nearer than ``apart`` if there is any; return the count."""
+    """Add a contact to those there are, into the row of one nearer than ``apart`` if there is any; return the count.
+
+    Of two that are merged the deeper one stays, of two as deep the later one: rounding does not choose. So is the
+    nearest point, feature 0, merged with what is as near: along what is parallel all points are. One that an edge
+    tells stays.
+    """
     back = r + 0.5 * gap
     place = along(p, -back, n)
     for k in range(count):
-        w = minus(place, points[k, PLACE : PLACE + 3])
-        if dot(w, w) < apart * apart:
-            if gap < points[k, GAP]:
+        tie = -TINY * r if points[k, FEATURE] == EDGE else TINY * r
+        w, nearer = minus(place, points[k, PLACE : PLACE + 3]), gap < points[k, GAP] + tie
+        if dot(w, w) < apart * apart or (nearer and points[k, FEATURE] == 0.0):
+            if nearer:
                 write(points[k], margin, gap, n, p, r, feature)
             points[k, FEATURE] = feature  # a point keeps the name of the end where it is, whichever is deeper
             return count
@@ -88,7 +95,7 @@ def nearest_on_segments(xa: Any, u: Any, ha: Any, xb: Any, v: Any, hb: Any) -> A
         a, b, _ = _nearest_to_end(xa, u, ha, xb, v, hb, e)
         d = minus(a, b)
         square = dot(d, d)
-        if e == 0 or square < best:
+        if e == 0 or square < best * (1.0 - TINY):
             best, p, q = square, a, b
     return p, q
 
@@ -181,7 +188,7 @@ def capsule_box(sa: Any, xa: Any, Ra: Any, sb: Any, xb: Any, Rb: Any, margin: An
     if count == 0 or off > PARALLEL * PARALLEL:
         return count
     lo, hi = _within(c, u, half, sb, n)
-    if lo < hi:
+    if hi - lo > TINY * half:
         for k in range(2):
             t = hi if k else lo
             far, n = box_distance(along(c, t, u), sb)
@@ -216,7 +223,7 @@ def _axis_in_box(sa: Any, xa: Any, Ra: Any, sb: Any, Rb: Any, margin: Any, point
                 t += u[i] * ((sb[i] if n[i] >= 0.0 else -sb[i]) - c[i] - depth * n[i])
             if abs(n[i]) > abs(n[face]):
                 face = i
-        t = max(-half, min(half, t / (1.0 - u[edge] * u[edge])))
+        t, feature = max(-half, min(half, t / (1.0 - u[edge] * u[edge]))), EDGE
     else:
         n = unit(face, 1.0 if c[face] >= 0.0 else -1.0)
         lo, hi = _within(c, u, half, sb, n)
@@ -227,7 +234,7 @@ def _axis_in_box(sa: Any, xa: Any, Ra: Any, sb: Any, Rb: Any, margin: Any, point
     if count == 0 or abs(u[face]) > PARALLEL or n[face] * n[face] < 1.0 - PARALLEL * PARALLEL:
         return count
     lo, hi = _within(c, u, half, sb, n)
-    if lo < hi:
+    if hi - lo > TINY * half:
         for k in range(2):
             end = hi if k else lo
             gap = (end - t) * dot(n, u) - depth - r

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import Cube, Entry, IntegerMatrix, Matrix, entry, prepare
+from impinge.compile import Cube, Entry, IntegerMatrix, Matrix, entry, jit, prepare
 from impinge.geometry.capsule_mesh import capsule_mesh
 from impinge.geometry.capsule_pairs import capsule_box, capsule_capsule, capsule_half_space
 from impinge.geometry.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope, round_work
@@ -21,6 +22,7 @@ from impinge.geometry.distance import (
 )
 from impinge.geometry.half_space_pairs import cylinder_half_space, polytope_half_space
 from impinge.geometry.polytope_pairs import PolytopeWork, polytope_polytope, polytope_work
+from impinge.geometry.precedence import comes_first, turn_over
 from impinge.geometry.round_sets import RoundWork
 from impinge.geometry.table import (
     BOX,
@@ -41,57 +43,71 @@ class Collisions(NamedTuple):
     rounds: RoundWork
 
 
-def _named(name: str, function: Callable[..., Any]) -> Entry:
-    """Return a function as machine code under a name of its own, by which it is cached."""
-    function.__qualname__ = name
-    return entry(function)
-
-
-def _plain(pair: Callable[..., Any]) -> Entry:
+def _plain(pair: Callable[..., Any]) -> Callable[..., Any]:
     """Adapt a pair of two shapes that are given by their sizes."""
 
-    def code(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+    def code(shapes: Any, x: Any, R: Any, w: Any, a: Any, b: Any, margin: Any, points: Any) -> int:
         return pair(shapes.size[a], x[a], R[a], shapes.size[b], x[b], R[b], margin, points)
 
     return _named(pair.__name__, code)
 
 
-def _with_polytope(pair: Callable[..., Any], first: bool) -> Entry:
+def _with_polytope(pair: Callable[..., Any], first: bool) -> Callable[..., Any]:
     """Adapt a pair of which the first or the second shape is a polytope."""
 
-    def code(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+    def code(shapes: Any, x: Any, R: Any, w: Any, a: Any, b: Any, margin: Any, points: Any) -> int:
         k = shapes.polytope[a] if first else shapes.polytope[b]
         return pair(shapes.size[a], x[a], R[a], shapes.size[b], x[b], R[b], margin, points, shapes.polytopes, k)
 
     return _named(pair.__name__, code)
 
 
-def _with_cylinder(pair: Callable[..., Any]) -> Entry:
+def _with_cylinder(pair: Callable[..., Any]) -> Callable[..., Any]:
     """Adapt a pair of a capsule or cylinder with a cylinder."""
 
-    def code(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+    def code(shapes: Any, x: Any, R: Any, w: Any, a: Any, b: Any, margin: Any, points: Any) -> int:
         s, t = shapes.size[a], shapes.size[b]
         return pair(shapes.polytopes, s[0], s[1], x[a], R[a], t[0], t[1], x[b], R[b], margin, w.rounds, points)
 
     return _named(pair.__name__, code)
 
 
-@entry
-def _cylinder_polytope(
-    shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix
-) -> int:
+@jit
+def _cylinder_polytope(shapes: Any, x: Any, R: Any, w: Any, a: Any, b: Any, margin: Any, points: Any) -> int:
     s, k = shapes.size[a], shapes.polytope[b]
     return cylinder_polytope(shapes.polytopes, s[0], s[1], x[a], R[a], k, x[b], R[b], margin, w.rounds, points)
 
 
-@entry
-def _polytopes(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+@jit
+def _polytopes(shapes: Any, x: Any, R: Any, w: Any, a: Any, b: Any, margin: Any, points: Any) -> int:
     j, k = shapes.polytope[a], shapes.polytope[b]
     return polytope_polytope(shapes.polytopes, j, x[a], R[a], k, x[b], R[b], margin, w.polytopes, points)
 
 
+def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for machine code under a name of its own."""
+    function.__qualname__ = name
+    return jit(function)
+
+
+@cache
+def _code(pair: Callable[..., Any], alike: bool) -> Entry:
+    """Return the machine code of a pair; two shapes of one kind come in the same order whichever is a."""
+
+    def code(shapes: Shapes, x: Matrix, R: Cube, w: Collisions, a: int, b: int, margin: float, points: Matrix) -> int:
+        turned = alike and not comes_first(shapes.size, x, R, a, b)
+        first, second = (b, a) if turned else (a, b)
+        count = pair(shapes, x, R, w, first, second, margin, points)
+        if turned:
+            turn_over(points, count)
+        return count
+
+    code.__qualname__ = pair.__qualname__.strip("_") + ("_alike" if alike else "")  # by which it is cached
+    return entry(code)
+
+
 _ON_HALF_SPACE = _with_polytope(polytope_half_space, first=True)
-PAIRS = {
+_ADAPTED = {
     (SPHERE, SPHERE): _plain(sphere_sphere),
     (SPHERE, CAPSULE): _plain(sphere_capsule),
     (SPHERE, CYLINDER): _plain(sphere_cylinder),
@@ -113,6 +129,7 @@ PAIRS = {
     (MESH, MESH): _polytopes,
     (MESH, HALF_SPACE): _ON_HALF_SPACE,
 }
+PAIRS = {kinds: _code(pair, alike=kinds[0] == kinds[1]) for kinds, pair in _ADAPTED.items()}
 _ROUND = ((CAPSULE, CYLINDER), (CYLINDER, CYLINDER), (CYLINDER, BOX), (CYLINDER, MESH))
 _FLAT = ((BOX, BOX), (BOX, MESH), (MESH, MESH))
 

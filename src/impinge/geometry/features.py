@@ -13,6 +13,7 @@ from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE, SPREAD
 FLAT = 1.0 - 0.5 * 0.01**2  # cosine of the angle up to which faces count as parallel
 FACES = 4096  # for the names of features
 _LEVEL = 1e-6  # share of the size: vertices that are as low as the lowest one
+TIE = 1e-9  # relative difference that does not decide between two features: the first one stays
 _SAME, _RELATIVE = 1e-7, 5e-7  # share of the size, and of the distance, by which equal distances may differ
 
 
@@ -51,7 +52,7 @@ def facing(t: Any, k: Any, V: Any, planes: Any, n: Any, size: float) -> int:
                 count += 1
         # Twice the count outweighs the cosine; all faces with three or more are the same plane.
         score = 2.0 * min(count, 3) + against
-        if score > rank:
+        if score > rank + TIE:
             best, rank = f, score
     return best
 
@@ -69,7 +70,7 @@ def lowest(V: Any, count: Any, n: Any, sign: float, size: float, out: Any) -> in
         height = sign * (n[0] * V[k, 0] + n[1] * V[k, 1] + n[2] * V[k, 2])
         x, y, z = V[k, 0] - V[first, 0], V[k, 1] - V[first, 1], V[k, 2] - V[first, 2]
         square = x * x + y * y + z * z
-        if abs(height - low) <= _LEVEL * size and square > most:
+        if abs(height - low) <= _LEVEL * size and square > most * (1.0 + TIE):
             second, most = k, square
     for i in range(3):
         out[0, i], out[1, i] = V[first, i], V[second, i]

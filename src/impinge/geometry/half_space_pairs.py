@@ -10,7 +10,7 @@ from impinge.geometry.distance import TINY, column, cross, dot, local_vector, mi
 from impinge.geometry.spread import polygon_spread
 from impinge.geometry.table import MOST_POINTS, SPREAD
 
-_UPRIGHT = 0.5  # cosine of the tilt up to which a cylinder stands rather than lies
+_UPRIGHT = 0.48  # cosine of the tilt up to which a cylinder stands rather than lies; 60 degrees is no place to switch
 _STEADY = 1e-6  # sine of the tilt above which the lowest point of a standing cylinder leaves its fixed place
 
 
@@ -72,7 +72,7 @@ def _lowest_face(t: Any, k: Any, n: Any) -> Any:
     """Return the face of polytope k that faces a half-space with the normal n most."""
     face = t.first_face[k]
     for f in range(face, t.first_face[k + 1]):
-        if dot(n, t.planes[f]) < dot(n, t.planes[face]):
+        if dot(n, t.planes[f]) < dot(n, t.planes[face]) - TINY:
             face = f
     return face
 

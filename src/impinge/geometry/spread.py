@@ -34,8 +34,8 @@ def _side(c: Any, a: Any, b: Any) -> tuple[float, float, float]:
         return 0.0, 0.0, 0.0
     u, v, w = a[0] - c[0], a[1] - c[1], a[2] - c[2]
     start = (u * x + v * y + w * z) / length
-    square = u * u + v * v + w * w - start * start
-    return sqrt(max(square, 0.0)), start, start + length
+    p, q, r = y * w - z * v, z * u - x * w, x * v - y * u
+    return sqrt(p * p + q * q + r * r) / length, start, start + length
 
 
 @jit

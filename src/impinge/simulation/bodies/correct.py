@@ -15,7 +15,7 @@ from impinge.simulation.bodies.frames import move
 from impinge.simulation.bodies.stage import CORRECTIONS, LIFTED, NOW
 
 SLOP = 1e-7  # depth that is left as it is, m: half of it remains after a correction
-_SWEEPS, _ENOUGH = 200, 1e-6  # at most; until nothing moves by more than this share of the slop: then δ is unique
+_SWEEPS, _ENOUGH = 200, 1e-9  # at most; until nothing moves by more than this share of the slop: then δ is unique
 _MANY, _FEWER = 200, 20  # with more contacts than that, fewer sweeps: the next step goes on
 
 
