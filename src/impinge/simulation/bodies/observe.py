@@ -25,8 +25,15 @@ def _keep(s: Any, kind: int, number: float, c: int) -> None:
 
 
 @jit
+def note_depths(s: Any) -> None:
+    """Note how deep the contacts are as a step begins, before anything moves them."""
+    for c in range(s.used[NOW]):
+        _keep(s, DEPTH, -s.now.point[c, GAP], c)
+
+
+@jit
 def note_contacts(s: Any, h: float, kick: float) -> None:
-    """Note the depths, friction and work of a step's impulses, and where its rates bring the gaps.
+    """Note the friction and work of a step's impulses, and where its rates bring the gaps.
 
     Rates are those seen from the other surface. Impulses miss their law by a rate that the solver says. That changes
     impulses by as much over the inverse inertia of their contact, and work and power by as much times the impulses: it
@@ -46,7 +53,6 @@ def note_contacts(s: Any, h: float, kick: float) -> None:
         own = problem.bias[c, 0] - s.pushed[c]
         rate = rate_of(problem, c, 0, problem.v) + own
         now.expected[c] = gap + h * (rate_of(problem, c, 0, s.travel) + own)
-        _keep(s, DEPTH, -gap, c)
         if p[0] <= 0.0 or s.kept[c] >= 0:
             continue
         work += p[0] * 0.5 * (rate_of(problem, c, 0, problem.free) + own + rate)

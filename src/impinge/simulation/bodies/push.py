@@ -17,7 +17,7 @@ from impinge.contact.coulomb.solve import NO_ROOM, SOLVED
 from impinge.contact.coulomb.sweeps import prepare
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
-from impinge.simulation.bodies.stage import NOW, Stage
+from impinge.simulation.bodies.stage import CORRECTIONS, NOW, Stage
 from impinge.simulation.impulses import SHUT
 
 _MISSES = 10.0  # so many times what the solver misses is none
@@ -268,6 +268,7 @@ def push(s: Stage, h: float) -> int:
     if sunk:
         prepare(s.problem, s.work)
         correct(s.world, s)
+        s.counts[CORRECTIONS] += 1
     scale, tolerance = scale_of(s, h), s.rules.tolerance
     status = _find_impulses(s, h, tolerance, scale)
     _set_travel(s.world, s)

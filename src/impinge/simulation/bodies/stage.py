@@ -27,6 +27,7 @@ class Rules(NamedTuple):
     solve: int  # addresses of large functions, each compiled once and only if it is needed
     look_around: int
     push: int
+    part: int
     place_robots: int
     move_robots: int
     robot_energies: int
@@ -134,7 +135,7 @@ class Stage(NamedTuple):
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
 TIME, ROW_TIME, LENGTH, KICK, EARLIER = 0, 1, 2, 3, 4  # ..., step, time for which forces acted, and did before
-STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT = range(11)
+STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT, MOVED = range(12)
 DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED, MISS = range(10)
 
 
@@ -235,7 +236,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, 0.0, rules.step, rules.step]),
-        counts=np.zeros(11, dtype=np.int64),
+        counts=np.zeros(12, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),
         worst=np.zeros((KINDS, 2), dtype=np.int64),

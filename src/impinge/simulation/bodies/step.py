@@ -19,7 +19,7 @@ from impinge.contact.coulomb.solve import SOLVED
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
-from impinge.simulation.bodies.observe import note_contacts
+from impinge.simulation.bodies.observe import note_contacts, note_depths
 from impinge.simulation.bodies.push import work_of
 from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses, wake_all
 from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities
@@ -34,6 +34,7 @@ from impinge.simulation.bodies.stage import (
     MISS,
     MISSED,
     MOST_FORCE,
+    MOVED,
     NEWTON,
     NOW,
     PRODUCT,
@@ -100,7 +101,6 @@ def _note(s: Any, h: float, kick: float) -> None:
             tally[LEAST_FORCE] = min(tally[LEAST_FORCE], force)
             tally[MOST_FORCE] = max(tally[MOST_FORCE], force)
             tally[PRODUCT] = max(tally[PRODUCT], abs(gap * force))
-    tally[DEEPEST] = max(tally[DEEPEST], -deepest(s))
     tally[WORK] += work_of(s, s.before)
     tally[CREATED] = max(tally[CREATED], work_of(s, problem.free))
     tally[RESIDUAL] = max(tally[RESIDUAL], s.work.residual[0])
@@ -184,6 +184,8 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     for _ in range(_REPEATS):
         if ask(s.rules.look_around, (s, h)) == 0:
             return NO_ROOM
+        note_depths(s)
+        s.tally[DEEPEST] = max(s.tally[DEEPEST], -deepest(s))
         status = ask(s.rules.push, (s, h))
         if status == NO_ROOM_TO_SOLVE:
             s.used[ROOM] = 0
@@ -210,6 +212,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     s.time[EARLIER], s.time[KICK], s.time[LENGTH] = s.time[KICK], kick, h
     s.counts[STEPS] += 1
     s.counts[TAKEN] += 1
+    s.counts[MOVED] = 1
     s.counts[REST] = 1 if still and same and world.paths == 0 and world.kernels.size == 0 else 0
     return DONE
 
@@ -220,6 +223,10 @@ def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
     world, step = s.world, s.rules.step
     for _ in range(budget):
         t = s.time[TIME]
+        if s.counts[MOVED] != 0:
+            if ask(s.rules.part, (s, s.time[LENGTH])) == 0:
+                return NO_ROOM
+            s.counts[MOVED] = 0
         if t >= stop:
             set_velocities(world, s)
             return DONE

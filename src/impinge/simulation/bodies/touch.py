@@ -157,12 +157,40 @@ def _leave_edges(world: Any, s: Any, fa: int, fb: int, h: float, points: Any) ->
 
 
 @jit
+def add_pair(world: Any, s: Any, a: int, b: int, h: float, count: int) -> int:
+    """Add the contact points of two shapes that could close within the step; return how many, or −1 without room."""
+    shapes, now, points = world.shapes, s.now, s.points
+    fa, fb = shapes.frame[a], shapes.frame[b]
+    code = s.collide.code[shapes.kind[a], shapes.kind[b]]
+    if code == 0:  # two half-spaces
+        return 0
+    margin = s.reach[fa] + s.reach[fb]
+    many = ask(code, (shapes, s.frames.shape_at, s.frames.shape_axes, s.collide, a, b, margin, points))
+    if shapes.kind[a] >= BOX and have_two_normals(points, many):
+        many = _leave_edges(world, s, fa, fb, h, points)
+    if count + many > now.point.shape[0]:
+        s.used[ROOM] = 2 * now.point.shape[0] + many
+        return -1
+    mu = _rub(world, a, b, fa, fb)
+    for c in range(count, count + many):
+        now.shapes[c, 0], now.shapes[c, 1] = a, b
+        now.frames[c, 0], now.frames[c, 1] = fa, fb
+        for j in range(points.shape[1]):
+            now.point[c, j] = points[c - count, j]
+        for j in range(3):
+            now.axes[c, 0, j] = points[c - count, NORMAL + j]
+        tangents(now.axes[c])
+        s.problem.mu[c], s.kept[c] = mu, -1
+    return many
+
+
+@jit
 def find_contacts(world: Any, s: Any, h: float) -> bool:
     """Find all contact points that could close within the step; return False if there is no room for them."""
-    frames, shapes, now, points = s.frames, world.shapes, s.now, s.points
-    x, R = frames.shape_at, frames.shape_axes
+    shapes = world.shapes
     for k in range(shapes.kind.size):
         s.around[k] = s.reach[shapes.frame[k]]
+    x, R = s.frames.shape_at, s.frames.shape_axes
     bounds(shapes.kind, shapes.size, shapes.polytope, shapes.polytopes, x, R, s.around, s.lo, s.hi)
     found = near_pairs(s.lo, s.hi, shapes.kind, shapes.frame, world.dynamic, world.excluded, s.grid, s.pairs)
     if found < 0:
@@ -172,35 +200,14 @@ def find_contacts(world: Any, s: Any, h: float) -> bool:
     _wake(world, s)
     for k in range(found):
         a, b = s.pairs[k, 0], s.pairs[k, 1]
-        fa, fb = shapes.frame[a], shapes.frame[b]
-        if _kept(world, s, fa, fb):
+        if _kept(world, s, shapes.frame[a], shapes.frame[b]):
             first = _seek(s, first, a, b)
             many = _copy_last(s, first, count, a, b)
-            if many < 0:
-                return False
-            count += many
-            continue
-        margin = s.reach[fa] + s.reach[fb]
-        code = s.collide.code[shapes.kind[a], shapes.kind[b]]
-        if code == 0:  # two half-spaces
-            continue
-        many = ask(code, (shapes, x, R, s.collide, a, b, margin, points))
-        if shapes.kind[a] >= BOX and have_two_normals(points, many):
-            many = _leave_edges(world, s, fa, fb, h, points)
-        if count + many > now.point.shape[0]:
-            s.used[ROOM] = 2 * now.point.shape[0] + many
+        else:
+            many = add_pair(world, s, a, b, h, count)
+        if many < 0:
             return False
-        mu = _rub(world, a, b, fa, fb)
-        for i in range(many):
-            now.shapes[count, 0], now.shapes[count, 1] = a, b
-            now.frames[count, 0], now.frames[count, 1] = fa, fb
-            for j in range(points.shape[1]):
-                now.point[count, j] = points[i, j]
-            for j in range(3):
-                now.axes[count, 0, j] = points[i, NORMAL + j]
-            tangents(now.axes[count])
-            s.problem.mu[count], s.kept[count] = mu, -1
-            count += 1
+        count += many
     s.used[NOW] = count
     return True
 
