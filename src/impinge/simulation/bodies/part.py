@@ -97,7 +97,5 @@ def part(s: Stage, h: float) -> int:
         if limit == DEEP:
             s.counts[CORRECTIONS] += 1
             s.counts[REST] = 0
-            for c in range(s.used[LAST]):
-                s.last.expected[c] = float("nan")
         limit = LEFT
     return 1

@@ -17,10 +17,12 @@ from impinge.contact.coulomb.solve import NO_ROOM, SOLVED
 from impinge.contact.coulomb.sweeps import prepare
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
+from impinge.simulation.bodies.smooth import turn_on
 from impinge.simulation.bodies.stage import CORRECTIONS, NOW, Stage
 from impinge.simulation.impulses import SHUT
 
 _MISSES = 10.0  # so many times what the solver misses is none
+_NOTHING = 1e-12  # share of the energy that impulses move: less than that is rounding
 _BENT = 4.0  # times what gravity does: how far a gap that bends within a step may be below zero, and return in the next
 _TWICE = 2.0  # as fast as a gap closes that bends steadily, it may return
 _BEYOND = 1e3  # over the fastest rate of approach: faster than any contact comes to approach
@@ -74,19 +76,34 @@ def _depth_to_return(s: Any, c: int, h: float) -> float:
 
 
 @jit
-def _require(s: Any, h: float, restitution: bool) -> bool:
-    """Write what gaps ask of the velocities; return whether any is to rebound."""
-    problem, any_rebound = s.problem, False
+def _ahead(s: Any, c: int) -> float:
+    """Return what gyroscopic torques will change of the rate of a gap, after the contacts."""
+    problem, total = s.problem, 0.0
+    if s.rules.centered == 0:
+        return total
+    D = problem.v.shape[1]
+    for side in range(2):
+        b = problem.body[c, side]
+        if b >= 0:
+            for j in range(3):
+                total += problem.J[c, 0, side * D + 3 + j] * s.ahead[b, j]
+    return total
+
+
+@jit
+def _require(s: Any, h: float, leave: bool) -> bool:
+    """Write what gaps ask of the velocities; return whether any is to rebound or to return, if they may."""
+    problem, any_leaves = s.problem, False
     for c in range(s.used[NOW]):
-        gap, wanted = s.now.point[c, GAP], 0.0
-        if restitution:
+        gap, wanted = s.now.point[c, GAP] + h * _ahead(s, c), 0.0
+        if leave and s.rules.restitution > 0.0:
             wanted = _rebound(s, c, h)
-        any_rebound |= wanted > 0.0
-        asked = max(gap, -_depth_to_return(s, c, h))
+        asked = max(gap, -_depth_to_return(s, c, h) if leave else 0.0)
         s.pushed[c] = -wanted if wanted > 0.0 else (asked / h if abs(asked) > TOUCHING else 0.0)
+        any_leaves |= s.pushed[c] < 0.0
     for c in range(s.used[NOW]):
         problem.bias[c, 0] += s.pushed[c]
-    return any_rebound
+    return any_leaves
 
 
 @jit
@@ -106,6 +123,33 @@ def work_of(s: Any, before: Any) -> float:
                 mean = 0.5 * (rate_of(problem, c, r, before) + rate_of(problem, c, r, problem.v))
                 total += problem.impulse[c, r] * mean
     return total
+
+
+@jit
+def created_of(s: Any) -> float:
+    """Return the work of the impulses as seen from the surfaces, which move on their own."""
+    problem, total = s.problem, work_of(s, s.problem.free)
+    for c in range(s.used[NOW]):
+        total -= problem.impulse[c, 0] * s.pushed[c]
+        for r in range(3):
+            if problem.impulse[c, r] != 0.0:
+                total += problem.impulse[c, r] * problem.bias[c, r]
+    return total
+
+
+@jit
+def _creates(s: Any) -> bool:
+    """Tell whether impulses give energy, beyond rounding and what the solver misses."""
+    problem, created, miss = s.problem, created_of(s), _MISSES * s.work.residual[0]
+    if created <= 0.0:
+        return False
+    moved = 0.0
+    for c in range(s.used[NOW]):
+        for r in range(3):
+            p = problem.impulse[c, r]
+            if p != 0.0:
+                moved += abs(p) * (_NOTHING * abs(rate_of(problem, c, r, problem.free)) + miss)
+    return created > moved
 
 
 @jit
@@ -129,24 +173,25 @@ def _apply(s: Any) -> None:
 
 @jit
 def _moderate(s: Any) -> None:
-    """Mix impulses with restitution (in the problem) and without (in ``plain``) so that no energy is gained.
+    """Mix impulses after which gaps leave (in the problem) and others (in ``plain``) so that no energy is gained.
 
     Along the straight line between the two the work is a quadratic polynomial that is not positive at its start.
     """
     problem, count = s.problem, s.used[NOW]
-    full = work_of(s, s.problem.free)
+    full = created_of(s)
     if full <= 0.0:
         return
     for c in range(count):
         for r in range(3):
             problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
     _apply(s)
-    none = min(work_of(s, s.problem.free), 0.0)
+    none = min(created_of(s), 0.0)
     low, high = 0.0, 1.0
     slope = 0.0
     for c in range(count):
         for r in range(3):
-            slope += (s.plain[c, r] - problem.impulse[c, r]) * rate_of(problem, c, r, problem.v)
+            rate = rate_of(problem, c, r, problem.v) + problem.bias[c, r] - (s.pushed[c] if r == 0 else 0.0)
+            slope += (s.plain[c, r] - problem.impulse[c, r]) * rate
     curve = full - none - slope
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -172,7 +217,7 @@ def _is_struck(s: Any, c: int, h: float) -> bool:
     problem = s.problem
     if not problem.impulse[c, 0] > 0.0:
         return False
-    smooth = abs(rate_of(problem, c, 0, problem.free) - rate_of(problem, c, 0, s.before))
+    smooth = abs(rate_of(problem, c, 0, problem.free) - rate_of(problem, c, 0, s.before)) + abs(_ahead(s, c))
     return -_end_rate(s, c) > smooth + SHUT / h + _MISSES * s.work.residual[0]
 
 
@@ -209,7 +254,7 @@ def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
     status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
     if status == NO_ROOM:
         return NO_ROOM
-    if status != SOLVED or (s.rules.restitution > 0.0 and work_of(s, problem.free) > 0.0):
+    if status != SOLVED or _creates(s):
         for c in range(count):
             for r in range(3):
                 problem.impulse[c, r] = s.plain[c, r]
@@ -220,35 +265,30 @@ def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
 
 @jit
 def _find_impulses(s: Any, h: float, tolerance: float, scale: float) -> int:
-    """Find the impulses of all contacts that let no gap close beyond zero, with restitution where there is some."""
+    """Find the impulses of all contacts that let no gap close beyond zero; gaps leave where that gives no energy."""
     problem, count = s.problem, s.used[NOW]
-    if s.rules.restitution > 0.0 and _require(s, h, True):
-        status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
-        if status == NO_ROOM:
-            return status
-        if work_of(s, s.problem.free) > 0.0:
-            _forget(s)
-            for c in range(count):
-                for r in range(3):
-                    s.plain[c, r] = problem.impulse[c, r]
-            _require(s, h, False)
-            status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
-            if status == NO_ROOM:
-                return status
-            for c in range(count):
-                for r in range(3):
-                    problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
-            _apply(s)
-            _moderate(s)
+    leaves = _require(s, h, True)
+    status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
+    if status == NO_ROOM or not leaves or not _creates(s):
         return status
-    if s.rules.restitution > 0.0:
-        _forget(s)
+    _forget(s)
+    for c in range(count):
+        for r in range(3):
+            s.plain[c, r] = problem.impulse[c, r]
     _require(s, h, False)
-    return ask(s.rules.solve, (problem, s.work, tolerance, scale))
+    status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
+    if status == NO_ROOM:
+        return status
+    for c in range(count):
+        for r in range(3):
+            problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
+    _apply(s)
+    _moderate(s)
+    return status
 
 
 @jit
-def _set_travel(world: Any, s: Any) -> None:
+def _set_travel(world: Any, s: Any, h: float) -> None:
     """Let positions move along the velocities found; the problem does not hold what sleeps, which stays."""
     for b in range(s.travel.shape[0]):
         for j in range(s.travel.shape[1]):
@@ -257,6 +297,8 @@ def _set_travel(world: Any, s: Any) -> None:
         if s.asleep[f] != 0:
             for j in range(s.travel.shape[1]):
                 s.travel[world.block[f], j] = 0.0
+        elif world.place[f] >= 0:
+            turn_on(world, s, f, s.travel[world.block[f], 3:6], h)
 
 
 @entry
@@ -271,5 +313,5 @@ def push(s: Stage, h: float) -> int:
         s.counts[CORRECTIONS] += 1
     scale, tolerance = scale_of(s, h), s.rules.tolerance
     status = _find_impulses(s, h, tolerance, scale)
-    _set_travel(s.world, s)
+    _set_travel(s.world, s, h)
     return _strike(s, h, tolerance, scale) if status == SOLVED else status

@@ -73,7 +73,6 @@ class Contacts(NamedTuple):
     share: Vector  # (…,): of the load of its pair of shapes, as it was when friction was placed
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
-    expected: Vector  # (…,): gap where the rates of that step bring it
     given: Vector  # (…,): impulse of its pair of shapes since they began to push, at the first contact of the pair
 
 
@@ -100,10 +99,10 @@ class Stage(NamedTuple):
     v: Vector
     instant: Vector  # velocities of this instant, see `smooth`
     past: Matrix  # (2, nv): velocities one and two steps ago
-    turned: Matrix  # (blocks, 3): change of the angular velocity of each block by contacts, in the last step
+    ahead: Matrix  # (blocks, 3): what gyroscopic torques change of each angular velocity after the contacts
     u: Vector
     command: Vector
-    before: Matrix  # velocities of the blocks as the step begins
+    before: Matrix  # velocities of the blocks as the step begins, turned on to the instant of the contacts
     travel: Matrix  # velocities of the blocks along which positions move: v⁺, unless something is struck
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
@@ -149,7 +148,6 @@ def contacts_of(capacity: int) -> Contacts:
         share=np.zeros(capacity),
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
-        expected=np.zeros(capacity),
         given=np.zeros(capacity),
     )
 
@@ -206,7 +204,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         v=layout.v.copy(),
         instant=layout.v.copy(),
         past=np.zeros((2, layout.v.size)),
-        turned=np.zeros((blocks, 3)),
+        ahead=np.zeros((blocks, 3)),
         u=np.zeros(inputs),
         command=np.zeros(inputs),
         before=np.zeros((blocks, D)),

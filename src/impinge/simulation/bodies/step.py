@@ -20,9 +20,9 @@ from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
 from impinge.simulation.bodies.observe import note_contacts, note_depths
-from impinge.simulation.bodies.push import work_of
+from impinge.simulation.bodies.push import created_of, work_of
 from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses, wake_all
-from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities
+from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities, turn_on
 from impinge.simulation.bodies.stage import (
     CORRECTIONS,
     CREATED,
@@ -88,10 +88,10 @@ def _outran(world: Any, s: Any, h: float) -> bool:
 
 
 @jit
-def _note(s: Any, h: float, kick: float) -> None:
+def _note(s: Any, kick: float) -> None:
     """Keep the extremes of the step for the certificate."""
     problem, tally = s.problem, s.tally
-    note_contacts(s, h, kick)
+    note_contacts(s, kick)
     for c in range(s.used[NOW]):
         gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / kick
         if force > 0.0:
@@ -102,7 +102,7 @@ def _note(s: Any, h: float, kick: float) -> None:
             tally[MOST_FORCE] = max(tally[MOST_FORCE], force)
             tally[PRODUCT] = max(tally[PRODUCT], abs(gap * force))
     tally[WORK] += work_of(s, s.before)
-    tally[CREATED] = max(tally[CREATED], work_of(s, problem.free))
+    tally[CREATED] = max(tally[CREATED], created_of(s))
     tally[RESIDUAL] = max(tally[RESIDUAL], s.work.residual[0])
     tally[MISS] = max(tally[MISS], s.work.residual[3])
     s.counts[MISSED] += s.work.residual[3] > s.rules.tolerance
@@ -123,10 +123,9 @@ def _advance(world: Any, s: Any, h: float) -> bool:
             rested &= s.v[speed + i] == 0.0
             s.past[1, speed + i], s.past[0, speed + i] = s.past[0, speed + i], s.v[speed + i]
             s.v[speed + i] = value
-        for i in range(3):
-            s.turned[b, i] = s.v[speed + 3 + i] - s.problem.free[b, 3 + i]
         still &= rested
         if s.quiet[f] == 0:
+            turn_on(world, s, f, s.v[speed + 3 : speed + 6], h)
             move(world, s, f, s.travel[b], h)
         elif rested:
             s.quiet[f] = 2
@@ -176,7 +175,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     kick = 0.5 * (s.time[LENGTH] + h) if s.rules.centered != 0 else h
     if h != s.time[LENGTH] or kick != s.time[KICK]:
         wake_all(world, s)
-    smooth_velocities(world, s, kick)
+    smooth_velocities(world, s, kick, h)
     if s.rules.hold_bodies != 0:
         ask(s.rules.hold_bodies, (s, h))
     if not _finite(problem.free):
@@ -198,7 +197,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     if not _finite(problem.v):
         return NOT_FINITE
     keep_impulses(s)
-    _note(s, h, kick)
+    _note(s, kick)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))
     add_events(s, log, end)

@@ -19,9 +19,7 @@ from impinge.geometry.meeting_edges import TOGETHER, have_two_normals
 from impinge.geometry.table import BOX, FEATURE, GAP, NORMAL, PLACE
 from impinge.scene.world import FREE, LINKED, STANDS
 from impinge.simulation.bodies.patch import place_friction
-from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, TIME, Stage
-from impinge.simulation.extremes import BEND, WORST
-from impinge.simulation.extremes import keep as keep_extreme
+from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, Stage
 
 # Beside its own speed, room for what pushes within the step can do: as a share of it, in m, and of the radius.
 _SPARE, _LEAST, _SHARE = 1.5, 1e-6, 0.01
@@ -286,8 +284,6 @@ def remember(s: Any) -> None:
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
                 s.match[c], now.share[c] = k, last.share[k]
-                bend = abs(now.point[c, GAP] - last.expected[k])
-                keep_extreme(s.extremes.table[0], WORST, BEND, bend, s.time[TIME])
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
                     for r in range(3):
                         impulse[c, r] = last.impulse[k, r]
@@ -316,7 +312,7 @@ def keep(s: Any) -> None:
             last.impulse[c, r], last.rub[c, r] = s.problem.impulse[c, r], now.rub[c, r]
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
-        last.expected[c], last.given[c], last.share[c] = now.expected[c], now.given[c], now.share[c]
+        last.given[c], last.share[c] = now.given[c], now.share[c]
 
 
 @entry
