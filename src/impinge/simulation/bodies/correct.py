@@ -12,7 +12,7 @@ from typing import Any
 from impinge.compile import jit
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move
-from impinge.simulation.bodies.stage import CORRECTIONS, LIFTED, NOW
+from impinge.simulation.bodies.stage import LIFTED, NOW
 
 SLOP = 1e-7  # depth that is left as it is, m: half of it remains after a correction
 _SWEEPS, _ENOUGH = 200, 1e-9  # at most; until nothing moves by more than this share of the slop: then δ is unique
@@ -75,4 +75,3 @@ def correct(world: Any, s: Any) -> None:
             if b >= 0:
                 for j in range(D):
                     s.now.point[c, GAP] += problem.J[c, 0, side * D + j] * push[b, j]
-    s.counts[CORRECTIONS] += 1

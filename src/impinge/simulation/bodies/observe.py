@@ -6,8 +6,8 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.geometry.table import GAP
-from impinge.simulation.bodies.push import rate_of
 from impinge.simulation.bodies.stage import NOW, TIME
+from impinge.simulation.bodies.work import rate_of
 from impinge.simulation.extremes import CREATED, DEPTH, DRIVE, EXCESS, RUB, WORST, keep
 from impinge.simulation.observe import MOVES
 
@@ -25,15 +25,22 @@ def _keep(s: Any, kind: int, number: float, c: int) -> None:
 
 
 @jit
-def note_contacts(s: Any, h: float, kick: float) -> None:
-    """Note the depths, friction and work of a step's impulses, and where its rates bring the gaps.
+def note_depths(s: Any) -> None:
+    """Note how deep the contacts are as a step begins, before anything moves them."""
+    for c in range(s.used[NOW]):
+        _keep(s, DEPTH, -s.now.point[c, GAP], c)
+
+
+@jit
+def note_contacts(s: Any, kick: float) -> None:
+    """Note the friction and work of a step's impulses.
 
     Rates are those seen from the other surface. Impulses miss their law by a rate that the solver says. That changes
     impulses by as much over the inverse inertia of their contact, and work and power by as much times the impulses: it
     is taken off, twice. A step with a rebound is an impact, in which others may turn a slip about against its friction:
     the power of that is not noted.
     """
-    problem, now, miss = s.problem, s.now, s.work.residual[0]
+    problem, miss = s.problem, s.work.residual[0]
     work, moved, total, most, who, rebounds = 0.0, 0.0, 0.0, 0.0, 0, False
     for c in range(s.used[NOW]):
         p = problem.impulse[c]
@@ -42,11 +49,9 @@ def note_contacts(s: Any, h: float, kick: float) -> None:
         if s.rules.restitution > 0.0 and p[0] > 0.0:
             rebounds |= rate_of(problem, c, 0, problem.v) + problem.bias[c, 0] - s.pushed[c] > MOVES
     for c in range(s.used[NOW]):
-        gap, p = now.point[c, GAP], problem.impulse[c]
+        p = problem.impulse[c]
         own = problem.bias[c, 0] - s.pushed[c]
         rate = rate_of(problem, c, 0, problem.v) + own
-        now.expected[c] = gap + h * (rate_of(problem, c, 0, s.travel) + own)
-        _keep(s, DEPTH, -gap, c)
         if p[0] <= 0.0 or s.kept[c] >= 0:
             continue
         work += p[0] * 0.5 * (rate_of(problem, c, 0, problem.free) + own + rate)

@@ -17,27 +17,18 @@ from impinge.contact.coulomb.solve import NO_ROOM, SOLVED
 from impinge.contact.coulomb.sweeps import prepare
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
-from impinge.simulation.bodies.stage import NOW, Stage
+from impinge.simulation.bodies.rows import carry_rows, write_rows
+from impinge.simulation.bodies.smooth import turn_on
+from impinge.simulation.bodies.stage import CORRECTIONS, LENGTH, NOW, Stage
+from impinge.simulation.bodies.work import MISSES, apply, creates, moderate, rate_of
 from impinge.simulation.impulses import SHUT
 
-_MISSES = 10.0  # so many times what the solver misses is none
 _BENT = 4.0  # times what gravity does: how far a gap that bends within a step may be below zero, and return in the next
 _TWICE = 2.0  # as fast as a gap closes that bends steadily, it may return
+_CREEP = 0.25  # share of what it is deep by that a gap returns, beside what it bends: all at once would swing
 _BEYOND = 1e3  # over the fastest rate of approach: faster than any contact comes to approach
 
 TOUCHING = 1e-12  # a gap that is no more than rounding of positions, m: redundant contacts would share loads by it
-
-
-@jit
-def rate_of(problem: Any, c: int, r: int, v: Any) -> float:
-    """Return what velocities of the blocks do to a row of a contact."""
-    D, total = v.shape[1], 0.0
-    for side in range(2):
-        b = problem.body[c, side]
-        if b >= 0:
-            for j in range(D):
-                total += problem.J[c, r, side * D + j] * v[b, j]
-    return total
 
 
 @jit
@@ -64,9 +55,9 @@ def scale_of(s: Any, h: float) -> float:
 def _depth_to_return(s: Any, c: int, h: float) -> float:
     """Return how far below zero a gap may be to return within the step: no faster than it closes without impulses.
 
-    Where surfaces or turns bend a gap, it is below zero by h²γ̈/2 as a step begins, and closes at hγ̈/2 along the last
+    Where surfaces or turns bend a gap, it comes below zero by h²γ̈/2 within a step, and closes at hγ̈/2 along the last
     velocities; what stands still closes at none, and returns at none. Bends of more than a few times gravity are moved
-    apart. Impulses that bring a gap back at no more than these rates give no energy.
+    apart. An impulse that brings a gap back at no more than these rates gives no energy, unless it presses others.
     """
     problem, own = s.problem, s.problem.bias[c, 0]
     closes = min(-rate_of(problem, c, 0, problem.free) - own, -_TWICE * (rate_of(problem, c, 0, s.before) + own))
@@ -74,19 +65,37 @@ def _depth_to_return(s: Any, c: int, h: float) -> float:
 
 
 @jit
-def _require(s: Any, h: float, restitution: bool) -> bool:
-    """Write what gaps ask of the velocities; return whether any is to rebound."""
-    problem, any_rebound = s.problem, False
+def _ahead(s: Any, c: int) -> float:
+    """Return what gyroscopic torques will change of the rate of a gap, after the contacts."""
+    problem, total = s.problem, 0.0
+    if s.rules.centered == 0:
+        return total
+    D = problem.v.shape[1]
+    for side in range(2):
+        b = problem.body[c, side]
+        if b >= 0:
+            for j in range(3):
+                total += problem.J[c, 0, side * D + 3 + j] * s.ahead[b, j]
+    return total
+
+
+@jit
+def _require(s: Any, h: float, leave: bool) -> bool:
+    """Write what gaps ask of the velocities; return whether any is to rebound or to return, if they may."""
+    problem, any_leaves = s.problem, False
     for c in range(s.used[NOW]):
         gap, wanted = s.now.point[c, GAP], 0.0
-        if restitution:
+        if s.rules.centered != 0 and h == s.time[LENGTH]:
+            gap = gap + s.now.bend[c] if gap > 0.0 else min(gap, s.now.bend[c] + _CREEP * gap)
+        gap += h * _ahead(s, c)
+        if leave and s.rules.restitution > 0.0:
             wanted = _rebound(s, c, h)
-        any_rebound |= wanted > 0.0
-        asked = max(gap, -_depth_to_return(s, c, h))
+        asked = max(gap, -_depth_to_return(s, c, h) if leave else 0.0)
         s.pushed[c] = -wanted if wanted > 0.0 else (asked / h if abs(asked) > TOUCHING else 0.0)
+        any_leaves |= s.pushed[c] < 0.0
     for c in range(s.used[NOW]):
         problem.bias[c, 0] += s.pushed[c]
-    return any_rebound
+    return any_leaves
 
 
 @jit
@@ -94,70 +103,6 @@ def _forget(s: Any) -> None:
     """Take the gaps' demands out of the bias again."""
     for c in range(s.used[NOW]):
         s.problem.bias[c, 0] -= s.pushed[c]
-
-
-@jit
-def work_of(s: Any, before: Any) -> float:
-    """Return the work of the impulses: p times the mean of the rates with velocities before, and with v⁺."""
-    problem, total = s.problem, 0.0
-    for c in range(s.used[NOW]):
-        for r in range(3):
-            if problem.impulse[c, r] != 0.0:
-                mean = 0.5 * (rate_of(problem, c, r, before) + rate_of(problem, c, r, problem.v))
-                total += problem.impulse[c, r] * mean
-    return total
-
-
-@jit
-def _apply(s: Any) -> None:
-    """Write v⁺ from v⁻ and the impulses."""
-    problem = s.problem
-    D = problem.v.shape[1]
-    for b in range(problem.v.shape[0]):
-        for j in range(D):
-            problem.v[b, j] = problem.free[b, j]
-    for c in range(s.used[NOW]):
-        for r in range(3):
-            p = problem.impulse[c, r]
-            if p != 0.0:
-                for side in range(2):
-                    b = problem.body[c, side]
-                    if b >= 0:
-                        for j in range(D):
-                            problem.v[b, j] += problem.response[c, r, side * D + j] * p
-
-
-@jit
-def _moderate(s: Any) -> None:
-    """Mix impulses with restitution (in the problem) and without (in ``plain``) so that no energy is gained.
-
-    Along the straight line between the two the work is a quadratic polynomial that is not positive at its start.
-    """
-    problem, count = s.problem, s.used[NOW]
-    full = work_of(s, s.problem.free)
-    if full <= 0.0:
-        return
-    for c in range(count):
-        for r in range(3):
-            problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
-    _apply(s)
-    none = min(work_of(s, s.problem.free), 0.0)
-    low, high = 0.0, 1.0
-    slope = 0.0
-    for c in range(count):
-        for r in range(3):
-            slope += (s.plain[c, r] - problem.impulse[c, r]) * rate_of(problem, c, r, problem.v)
-    curve = full - none - slope
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if none + middle * (slope + middle * curve) <= 0.0:
-            low = middle
-        else:
-            high = middle
-    for c in range(count):
-        for r in range(3):
-            problem.impulse[c, r] += low * (s.plain[c, r] - problem.impulse[c, r])
-    _apply(s)
 
 
 @jit
@@ -172,8 +117,8 @@ def _is_struck(s: Any, c: int, h: float) -> bool:
     problem = s.problem
     if not problem.impulse[c, 0] > 0.0:
         return False
-    smooth = abs(rate_of(problem, c, 0, problem.free) - rate_of(problem, c, 0, s.before))
-    return -_end_rate(s, c) > smooth + SHUT / h + _MISSES * s.work.residual[0]
+    smooth = abs(rate_of(problem, c, 0, problem.free) - rate_of(problem, c, 0, s.before)) + abs(_ahead(s, c))
+    return -_end_rate(s, c) > smooth + SHUT / h + MISSES * s.work.residual[0]
 
 
 @jit
@@ -189,11 +134,21 @@ def _ask_of_struck(s: Any, h: float) -> bool:
         return False
     for c in range(s.used[NOW]):
         rate, pushes = _end_rate(s, c), s.problem.impulse[c, 0] > 0.0
-        shut = pushes or rate + s.pushed[c] <= SHUT / h + _MISSES * s.work.residual[0]
+        shut = pushes or rate + s.pushed[c] <= SHUT / h + MISSES * s.work.residual[0]
         asked = -max(rate, 0.0) if shut else beyond
         s.problem.bias[c, 0] += asked - s.pushed[c]
         s.pushed[c] = asked
     return True
+
+
+@jit
+def _carry(s: Any, h: float) -> None:
+    """Let the impulses of an impact act where gaps will have closed."""
+    problem = s.problem
+    for c in range(s.used[NOW]):
+        gap, closes = s.now.point[c, GAP], -rate_of(problem, c, 0, problem.free) - problem.bias[c, 0] + s.pushed[c]
+        if gap > 0.0 and s.kept[c] < 0 and closes * h >= gap:
+            carry_rows(s.world, s, c, gap / closes)
 
 
 @jit
@@ -206,49 +161,48 @@ def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
     for c in range(count):
         for r in range(3):
             s.plain[c, r] = problem.impulse[c, r]
+    _carry(s, h)
     status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
     if status == NO_ROOM:
         return NO_ROOM
-    if status != SOLVED or (s.rules.restitution > 0.0 and work_of(s, problem.free) > 0.0):
+    if status != SOLVED or creates(s):
+        write_rows(s.world, s)
+        prepare(problem, s.work)
         for c in range(count):
+            problem.bias[c, 0] += s.pushed[c]
             for r in range(3):
                 problem.impulse[c, r] = s.plain[c, r]
-        _apply(s)
+        apply(s)
         s.work.residual[0], s.work.residual[1], s.work.residual[3] = miss, size, share
     return SOLVED
 
 
 @jit
 def _find_impulses(s: Any, h: float, tolerance: float, scale: float) -> int:
-    """Find the impulses of all contacts that let no gap close beyond zero, with restitution where there is some."""
+    """Find the impulses of all contacts that let no gap close beyond zero; gaps leave where that gives no energy."""
     problem, count = s.problem, s.used[NOW]
-    if s.rules.restitution > 0.0 and _require(s, h, True):
-        status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
-        if status == NO_ROOM:
-            return status
-        if work_of(s, s.problem.free) > 0.0:
-            _forget(s)
-            for c in range(count):
-                for r in range(3):
-                    s.plain[c, r] = problem.impulse[c, r]
-            _require(s, h, False)
-            status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
-            if status == NO_ROOM:
-                return status
-            for c in range(count):
-                for r in range(3):
-                    problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
-            _apply(s)
-            _moderate(s)
+    leaves = _require(s, h, True)
+    status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
+    if status == NO_ROOM or not leaves or not creates(s):
         return status
-    if s.rules.restitution > 0.0:
-        _forget(s)
+    _forget(s)
+    for c in range(count):
+        for r in range(3):
+            s.plain[c, r] = problem.impulse[c, r]
     _require(s, h, False)
-    return ask(s.rules.solve, (problem, s.work, tolerance, scale))
+    status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
+    if status == NO_ROOM:
+        return status
+    for c in range(count):
+        for r in range(3):
+            problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
+    apply(s)
+    moderate(s)
+    return status
 
 
 @jit
-def _set_travel(world: Any, s: Any) -> None:
+def _set_travel(world: Any, s: Any, h: float) -> None:
     """Let positions move along the velocities found; the problem does not hold what sleeps, which stays."""
     for b in range(s.travel.shape[0]):
         for j in range(s.travel.shape[1]):
@@ -257,6 +211,8 @@ def _set_travel(world: Any, s: Any) -> None:
         if s.asleep[f] != 0:
             for j in range(s.travel.shape[1]):
                 s.travel[world.block[f], j] = 0.0
+        elif world.place[f] >= 0:
+            turn_on(world, s, f, s.travel[world.block[f], 3:6], h)
 
 
 @entry
@@ -268,7 +224,8 @@ def push(s: Stage, h: float) -> int:
     if sunk:
         prepare(s.problem, s.work)
         correct(s.world, s)
+        s.counts[CORRECTIONS] += 1
     scale, tolerance = scale_of(s, h), s.rules.tolerance
     status = _find_impulses(s, h, tolerance, scale)
-    _set_travel(s.world, s)
+    _set_travel(s.world, s, h)
     return _strike(s, h, tolerance, scale) if status == SOLVED else status

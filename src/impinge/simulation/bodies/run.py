@@ -26,6 +26,7 @@ from impinge.simulation.bodies.frames import LOOSE
 from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
 from impinge.simulation.bodies.infeasible import contradiction
 from impinge.simulation.bodies.log import CONTACT, CONTACTS, EVENT, EVENTS, EXTRAS, ROWS, SceneLog
+from impinge.simulation.bodies.part import part
 from impinge.simulation.bodies.push import push
 from impinge.simulation.bodies.robots import move_robots, place_robots, robot_energies
 from impinge.simulation.bodies.stage import (
@@ -226,7 +227,7 @@ class SceneRun(Run):
 
 def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
     """Return how a scene is stepped under a law; what it does not need is not compiled."""
-    prepare((hold, prepare_start, find_start, part_start, record_now, look_around, push, solve, *parts()))
+    prepare((hold, prepare_start, find_start, part_start, record_now, look_around, push, part, solve, *parts()))
     if scene.robots:
         prepare((place_robots, move_robots, robot_energies))
     if scene.grips:
@@ -240,6 +241,7 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
         solve=solve.address,
         look_around=look_around.address,
         push=push.address,
+        part=part.address,
         place_robots=place_robots.address if scene.robots else 0,
         move_robots=move_robots.address if scene.robots else 0,
         robot_energies=robot_energies.address if scene.robots else 0,

@@ -1,13 +1,14 @@
 """What the smooth forces do within a step: gravity and gyroscopic torques.
 
 A free body turns by Euler's equations, I ω̇ = −ω × Iω, stepped by the implicit midpoint rule, which keeps ωᵀIω and
-|Iω| as they are (both are quadratic). Where contacts turned it in the last step, they are taken to do so again: the
-gyroscopic torque is that halfway, with the contacts.
+|Iω| as they are (both are quadratic).
 
 Velocities are those in the middle of a step, while positions are those at its ends (leapfrog steps): forces act from
-the middle of the last step to the middle of this one, for the `KICK`. So bodies move with second order in the step as
-long as contacts neither strike nor cease, and free ones fall exactly. The velocities of an instant are found from those
-half a step before. In scenes with robots or grips, forces act for the whole step.
+the middle of the last step to the middle of this one, for the `KICK`. Contacts act halfway, at the instant that their
+places are of: gyroscopic torques turn a body up to there, and from there on as it is turning then. So bodies move with
+second order in the step as long as contacts neither strike nor cease, and free ones fall exactly; contacts never make
+energy grow, and keep the angular momentum of that instant. The velocities of an instant are found from those half a
+step before. In scenes with robots or grips, forces act for the whole step.
 """
 
 from __future__ import annotations
@@ -23,15 +24,12 @@ _VARIES = 0.5  # accelerations of two steps that differ by more than this share 
 
 
 @jit
-def turn_freely(tensor: Any, inverse: Any, w: Any, h: float, scratch: Any, other: Any) -> None:
-    """Advance an angular velocity in the body's axes, by the implicit midpoint rule.
-
-    Other torques change it by ``other`` in the same time: that is not added, but halfway it counts.
-    """
+def turn_freely(tensor: Any, inverse: Any, w: Any, h: float, scratch: Any) -> None:
+    """Advance an angular velocity in the body's axes, by the implicit midpoint rule."""
     a, b, c = w[0], w[1], w[2]
     x, y, z = a, b, c
     for _ in range(_ITERATIONS):
-        mx, my, mz = 0.5 * (a + x + other[0]), 0.5 * (b + y + other[1]), 0.5 * (c + z + other[2])
+        mx, my, mz = 0.5 * (a + x), 0.5 * (b + y), 0.5 * (c + z)
         for i in range(3):
             scratch[i] = tensor[i, 0] * mx + tensor[i, 1] * my + tensor[i, 2] * mz
         tx = scratch[1] * mz - scratch[2] * my
@@ -119,18 +117,31 @@ def _pushed(world: Any, s: Any, f: int) -> bool:
 
 
 @jit
-def smooth_velocities(world: Any, s: Any, kick: float) -> None:
-    """Write v⁻ of every block of a free body, from the velocities that it has."""
-    problem, other = s.problem, s.local[1]
+def smooth_velocities(world: Any, s: Any, kick: float, h: float) -> None:
+    """Write v⁻ of every block of a free body, from the velocities that it has, and what is `ahead` of it."""
+    problem, first = s.problem, 0.5 * s.time[LENGTH] if s.rules.centered != 0 else h
     for f in range(world.kind.size):
         if world.place[f] >= 0:
             b, speed = world.block[f], world.speed[f]
-            again = s.rules.centered != 0 and _pushed(world, s, f) and _steady(world, s, f)
             for i in range(3):
                 problem.free[b, i] = s.v[speed + i] + kick * world.gravity[i]
                 problem.free[b, 3 + i] = s.v[speed + 3 + i]
-                other[i] = s.turned[b, i] * kick / s.time[KICK] if again else 0.0
-            turn_freely(world.tensor[f], world.inverse[f], problem.free[b, 3:6], kick, s.local[0], other)
+            w = problem.free[b, 3:6]
+            turn_freely(world.tensor[f], world.inverse[f], w, first, s.local[0])
+            for i in range(3):
+                s.ahead[b, i] = w[i]
+                if s.rules.centered != 0:
+                    s.before[b, 3 + i] = w[i]
+            turn_on(world, s, f, s.ahead[b], h)
+            for i in range(3):
+                s.ahead[b, i] -= w[i]
+
+
+@jit
+def turn_on(world: Any, s: Any, f: int, w: Any, h: float) -> None:
+    """Advance the angular velocity of a free body from the instant of its contacts to the middle of the step."""
+    if s.rules.centered != 0:
+        turn_freely(world.tensor[f], world.inverse[f], w, 0.5 * h, s.local[0])
 
 
 @jit
@@ -138,7 +149,7 @@ def set_velocities(world: Any, s: Any) -> None:
     """Write the velocities of this instant to ``s.instant``, from those in the middle of the last step.
 
     What is free moves on as it does; what is pushed steadily goes on as in the last step. Where contacts strike, slip
-    or cease, that is not known, and velocities stay those of the last step.
+    or cease, that is not known: velocities stay those of the last step, but for gyroscopic torques.
     """
     half = 0.5 * s.time[LENGTH]
     for i in range(s.v.size):
@@ -153,8 +164,8 @@ def set_velocities(world: Any, s: Any) -> None:
         if not _pushed(world, s, f):
             for i in range(3):
                 v[i] += half * world.gravity[i]
-                s.local[1, i] = 0.0
-            turn_freely(world.tensor[f], world.inverse[f], v[3:6], half, s.local[0], s.local[1])
         elif _steady(world, s, f) and not _struck(world, s, f):
             for i in range(6):
                 v[i] += half / s.time[KICK] * (s.v[first + i] - s.past[0, first + i])
+            continue
+        turn_freely(world.tensor[f], world.inverse[f], v[3:6], half, s.local[0])

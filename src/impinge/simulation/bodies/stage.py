@@ -27,6 +27,7 @@ class Rules(NamedTuple):
     solve: int  # addresses of large functions, each compiled once and only if it is needed
     look_around: int
     push: int
+    part: int
     place_robots: int
     move_robots: int
     robot_energies: int
@@ -73,6 +74,7 @@ class Contacts(NamedTuple):
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
     expected: Vector  # (…,): gap where the rates of that step bring it
+    bend: Vector  # (…,): how far below that it came in the last step; NaN if nobody looked
     given: Vector  # (…,): impulse of its pair of shapes since they began to push, at the first contact of the pair
 
 
@@ -99,10 +101,10 @@ class Stage(NamedTuple):
     v: Vector
     instant: Vector  # velocities of this instant, see `smooth`
     past: Matrix  # (2, nv): velocities one and two steps ago
-    turned: Matrix  # (blocks, 3): change of the angular velocity of each block by contacts, in the last step
+    ahead: Matrix  # (blocks, 3): what gyroscopic torques change of each angular velocity after the contacts
     u: Vector
     command: Vector
-    before: Matrix  # velocities of the blocks as the step begins
+    before: Matrix  # velocities of the blocks as the step begins, turned on to the instant of the contacts
     travel: Matrix  # velocities of the blocks along which positions move: v⁺, unless something is struck
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
@@ -134,7 +136,7 @@ class Stage(NamedTuple):
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
 TIME, ROW_TIME, LENGTH, KICK, EARLIER = 0, 1, 2, 3, 4  # ..., step, time for which forces acted, and did before
-STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT = range(11)
+STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT, MOVED = range(12)
 DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED, MISS = range(10)
 
 
@@ -149,6 +151,7 @@ def contacts_of(capacity: int) -> Contacts:
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
         expected=np.zeros(capacity),
+        bend=np.zeros(capacity),
         given=np.zeros(capacity),
     )
 
@@ -205,7 +208,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         v=layout.v.copy(),
         instant=layout.v.copy(),
         past=np.zeros((2, layout.v.size)),
-        turned=np.zeros((blocks, 3)),
+        ahead=np.zeros((blocks, 3)),
         u=np.zeros(inputs),
         command=np.zeros(inputs),
         before=np.zeros((blocks, D)),
@@ -235,7 +238,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, 0.0, rules.step, rules.step]),
-        counts=np.zeros(11, dtype=np.int64),
+        counts=np.zeros(12, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),
         worst=np.zeros((KINDS, 2), dtype=np.int64),

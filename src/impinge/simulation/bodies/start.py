@@ -9,7 +9,7 @@ from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.frames import posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import SceneLog, add_row
 from impinge.simulation.bodies.smooth import plain_inertia
-from impinge.simulation.bodies.stage import CORRECTIONS, GRIPPED, LIFTED, TIME, Stage
+from impinge.simulation.bodies.stage import GRIPPED, LIFTED, TIME, Stage
 from impinge.simulation.bodies.step import NO_POSE, NO_ROOM
 from impinge.simulation.bodies.touch import deepest, set_reach
 from impinge.simulation.instant import DONE
@@ -65,7 +65,6 @@ def part_start(s: Stage) -> int:
         prepare(s.problem, s.work)
         correct(world, s)
     s.tally[GRIPPED] = s.tally[LIFTED] = 0.0
-    s.counts[CORRECTIONS] = 0
     return DONE
 
 

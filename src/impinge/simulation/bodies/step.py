@@ -19,10 +19,9 @@ from impinge.contact.coulomb.solve import SOLVED
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
-from impinge.simulation.bodies.observe import note_contacts
-from impinge.simulation.bodies.push import work_of
+from impinge.simulation.bodies.observe import note_contacts, note_depths
 from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses, wake_all
-from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities
+from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities, turn_on
 from impinge.simulation.bodies.stage import (
     CORRECTIONS,
     CREATED,
@@ -34,6 +33,7 @@ from impinge.simulation.bodies.stage import (
     MISS,
     MISSED,
     MOST_FORCE,
+    MOVED,
     NEWTON,
     NOW,
     PRODUCT,
@@ -51,6 +51,7 @@ from impinge.simulation.bodies.stage import (
     Stage,
 )
 from impinge.simulation.bodies.touch import deepest, keep, set_reach
+from impinge.simulation.bodies.work import created_of, rate_of, work_of
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
 
 NO_ROOM = 10  # for contacts
@@ -90,9 +91,10 @@ def _outran(world: Any, s: Any, h: float) -> bool:
 def _note(s: Any, h: float, kick: float) -> None:
     """Keep the extremes of the step for the certificate."""
     problem, tally = s.problem, s.tally
-    note_contacts(s, h, kick)
+    note_contacts(s, kick)
     for c in range(s.used[NOW]):
         gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / kick
+        s.now.expected[c] = gap + h * (rate_of(problem, c, 0, s.travel) + problem.bias[c, 0] - s.pushed[c])
         if force > 0.0:
             for side in range(2):
                 if problem.body[c, side] >= 0:
@@ -100,9 +102,8 @@ def _note(s: Any, h: float, kick: float) -> None:
             tally[LEAST_FORCE] = min(tally[LEAST_FORCE], force)
             tally[MOST_FORCE] = max(tally[MOST_FORCE], force)
             tally[PRODUCT] = max(tally[PRODUCT], abs(gap * force))
-    tally[DEEPEST] = max(tally[DEEPEST], -deepest(s))
     tally[WORK] += work_of(s, s.before)
-    tally[CREATED] = max(tally[CREATED], work_of(s, problem.free))
+    tally[CREATED] = max(tally[CREATED], created_of(s))
     tally[RESIDUAL] = max(tally[RESIDUAL], s.work.residual[0])
     tally[MISS] = max(tally[MISS], s.work.residual[3])
     s.counts[MISSED] += s.work.residual[3] > s.rules.tolerance
@@ -123,10 +124,9 @@ def _advance(world: Any, s: Any, h: float) -> bool:
             rested &= s.v[speed + i] == 0.0
             s.past[1, speed + i], s.past[0, speed + i] = s.past[0, speed + i], s.v[speed + i]
             s.v[speed + i] = value
-        for i in range(3):
-            s.turned[b, i] = s.v[speed + 3 + i] - s.problem.free[b, 3 + i]
         still &= rested
         if s.quiet[f] == 0:
+            turn_on(world, s, f, s.v[speed + 3 : speed + 6], h)
             move(world, s, f, s.travel[b], h)
         elif rested:
             s.quiet[f] = 2
@@ -176,7 +176,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     kick = 0.5 * (s.time[LENGTH] + h) if s.rules.centered != 0 else h
     if h != s.time[LENGTH] or kick != s.time[KICK]:
         wake_all(world, s)
-    smooth_velocities(world, s, kick)
+    smooth_velocities(world, s, kick, h)
     if s.rules.hold_bodies != 0:
         ask(s.rules.hold_bodies, (s, h))
     if not _finite(problem.free):
@@ -184,6 +184,8 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     for _ in range(_REPEATS):
         if ask(s.rules.look_around, (s, h)) == 0:
             return NO_ROOM
+        note_depths(s)
+        s.tally[DEEPEST] = max(s.tally[DEEPEST], -deepest(s))
         status = ask(s.rules.push, (s, h))
         if status == NO_ROOM_TO_SOLVE:
             s.used[ROOM] = 0
@@ -210,6 +212,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     s.time[EARLIER], s.time[KICK], s.time[LENGTH] = s.time[KICK], kick, h
     s.counts[STEPS] += 1
     s.counts[TAKEN] += 1
+    s.counts[MOVED] = 1
     s.counts[REST] = 1 if still and same and world.paths == 0 and world.kernels.size == 0 else 0
     return DONE
 
@@ -220,6 +223,10 @@ def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
     world, step = s.world, s.rules.step
     for _ in range(budget):
         t = s.time[TIME]
+        if s.counts[MOVED] != 0:
+            if ask(s.rules.part, (s, s.time[LENGTH])) == 0:
+                return NO_ROOM
+            s.counts[MOVED] = 0
         if t >= stop:
             set_velocities(world, s)
             return DONE

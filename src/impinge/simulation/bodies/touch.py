@@ -10,18 +10,17 @@ linear in the velocities of what can be pushed (J), plus what moves on its own (
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isnan, nan, sqrt
 from typing import Any
 
 from impinge.compile import ask, entry, jit
 from impinge.geometry.broad import bounds, near_pairs, place_of
 from impinge.geometry.meeting_edges import TOGETHER, have_two_normals
 from impinge.geometry.table import BOX, FEATURE, GAP, NORMAL, PLACE
-from impinge.scene.world import FREE, LINKED, STANDS
+from impinge.scene.world import STANDS
 from impinge.simulation.bodies.patch import place_friction
-from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, TIME, Stage
-from impinge.simulation.extremes import BEND, WORST
-from impinge.simulation.extremes import keep as keep_extreme
+from impinge.simulation.bodies.rows import write_rows
+from impinge.simulation.bodies.stage import LAST, NOW, PAIRS, ROOM, Stage
 
 # Beside its own speed, room for what pushes within the step can do: as a share of it, in m, and of the radius.
 _SPARE, _LEAST, _SHARE = 1.5, 1e-6, 0.01
@@ -94,7 +93,7 @@ def _kept(world: Any, s: Any, fa: int, fb: int) -> bool:
 
 
 @jit
-def _seek(s: Any, first: int, a: int, b: int) -> int:
+def seek(s: Any, first: int, a: int, b: int) -> int:
     """Return where the contacts of two shapes start in the last step, not before a place; both lists are in order."""
     last = s.last
     while first < s.used[LAST] and (
@@ -157,12 +156,40 @@ def _leave_edges(world: Any, s: Any, fa: int, fb: int, h: float, points: Any) ->
 
 
 @jit
+def add_pair(world: Any, s: Any, a: int, b: int, h: float, count: int) -> int:
+    """Add the contact points of two shapes that could close within the step; return how many, or −1 without room."""
+    shapes, now, points = world.shapes, s.now, s.points
+    fa, fb = shapes.frame[a], shapes.frame[b]
+    code = s.collide.code[shapes.kind[a], shapes.kind[b]]
+    if code == 0:  # two half-spaces
+        return 0
+    margin = s.reach[fa] + s.reach[fb]
+    many = ask(code, (shapes, s.frames.shape_at, s.frames.shape_axes, s.collide, a, b, margin, points))
+    if shapes.kind[a] >= BOX and have_two_normals(points, many):
+        many = _leave_edges(world, s, fa, fb, h, points)
+    if count + many > now.point.shape[0]:
+        s.used[ROOM] = 2 * now.point.shape[0] + many
+        return -1
+    mu = _rub(world, a, b, fa, fb)
+    for c in range(count, count + many):
+        now.shapes[c, 0], now.shapes[c, 1] = a, b
+        now.frames[c, 0], now.frames[c, 1] = fa, fb
+        for j in range(points.shape[1]):
+            now.point[c, j] = points[c - count, j]
+        for j in range(3):
+            now.axes[c, 0, j] = points[c - count, NORMAL + j]
+        tangents(now.axes[c])
+        s.problem.mu[c], s.kept[c] = mu, -1
+    return many
+
+
+@jit
 def find_contacts(world: Any, s: Any, h: float) -> bool:
     """Find all contact points that could close within the step; return False if there is no room for them."""
-    frames, shapes, now, points = s.frames, world.shapes, s.now, s.points
-    x, R = frames.shape_at, frames.shape_axes
+    shapes = world.shapes
     for k in range(shapes.kind.size):
         s.around[k] = s.reach[shapes.frame[k]]
+    x, R = s.frames.shape_at, s.frames.shape_axes
     bounds(shapes.kind, shapes.size, shapes.polytope, shapes.polytopes, x, R, s.around, s.lo, s.hi)
     found = near_pairs(s.lo, s.hi, shapes.kind, shapes.frame, world.dynamic, world.excluded, s.grid, s.pairs)
     if found < 0:
@@ -172,86 +199,16 @@ def find_contacts(world: Any, s: Any, h: float) -> bool:
     _wake(world, s)
     for k in range(found):
         a, b = s.pairs[k, 0], s.pairs[k, 1]
-        fa, fb = shapes.frame[a], shapes.frame[b]
-        if _kept(world, s, fa, fb):
-            first = _seek(s, first, a, b)
+        if _kept(world, s, shapes.frame[a], shapes.frame[b]):
+            first = seek(s, first, a, b)
             many = _copy_last(s, first, count, a, b)
-            if many < 0:
-                return False
-            count += many
-            continue
-        margin = s.reach[fa] + s.reach[fb]
-        code = s.collide.code[shapes.kind[a], shapes.kind[b]]
-        if code == 0:  # two half-spaces
-            continue
-        many = ask(code, (shapes, x, R, s.collide, a, b, margin, points))
-        if shapes.kind[a] >= BOX and have_two_normals(points, many):
-            many = _leave_edges(world, s, fa, fb, h, points)
-        if count + many > now.point.shape[0]:
-            s.used[ROOM] = 2 * now.point.shape[0] + many
+        else:
+            many = add_pair(world, s, a, b, h, count)
+        if many < 0:
             return False
-        mu = _rub(world, a, b, fa, fb)
-        for i in range(many):
-            now.shapes[count, 0], now.shapes[count, 1] = a, b
-            now.frames[count, 0], now.frames[count, 1] = fa, fb
-            for j in range(points.shape[1]):
-                now.point[count, j] = points[i, j]
-            for j in range(3):
-                now.axes[count, 0, j] = points[i, NORMAL + j]
-            tangents(now.axes[count])
-            s.problem.mu[count], s.kept[count] = mu, -1
-            count += 1
+        count += many
     s.used[NOW] = count
     return True
-
-
-@jit
-def _side(world: Any, s: Any, c: int, f: int, side: int, sign: float) -> None:
-    """Write what the velocities of one side do to the rates of a contact."""
-    frames, problem, axes = s.frames, s.problem, s.now.axes[c]
-    D, at = problem.v.shape[1], frames.at[f]
-    b, J = world.block[f], problem.J[c]
-    problem.body[c, side] = b
-    v, w, R = frames.velocity[f], frames.spin[f], frames.axes[f]
-    for r in range(3):
-        place = s.now.point[c, PLACE : PLACE + 3] if r == 0 else s.now.rub[c]
-        x, y, z = place[0] - at[0], place[1] - at[1], place[2] - at[2]
-        d0, d1, d2 = sign * axes[r, 0], sign * axes[r, 1], sign * axes[r, 2]
-        m0, m1, m2 = y * d2 - z * d1, z * d0 - x * d2, x * d1 - y * d0
-        if world.kind[f] == FREE:
-            J[r, side * D], J[r, side * D + 1], J[r, side * D + 2] = d0, d1, d2
-            for j in range(3):
-                J[r, side * D + 3 + j] = R[0, j] * m0 + R[1, j] * m1 + R[2, j] * m2
-            for j in range(6, D):
-                J[r, side * D + j] = 0.0
-        else:
-            for j in range(D):
-                J[r, side * D + j] = 0.0
-            if world.kind[f] == LINKED:
-                L, left = frames.jacobian[f], frames.left[f]
-                problem.bias[c, r] += d0 * left[0] + d1 * left[1] + d2 * left[2]
-                problem.bias[c, r] += m0 * left[3] + m1 * left[4] + m2 * left[5]
-                for j in range(D):
-                    J[r, side * D + j] = (
-                        d0 * L[0, j] + d1 * L[1, j] + d2 * L[2, j] + m0 * L[3, j] + m1 * L[4, j] + m2 * L[5, j]
-                    )
-            else:
-                problem.bias[c, r] += d0 * v[0] + d1 * v[1] + d2 * v[2] + m0 * w[0] + m1 * w[1] + m2 * w[2]
-
-
-@jit
-def write_rows(world: Any, s: Any) -> None:
-    """Write J of all contacts, and the rates that moving parts give them, into the problem."""
-    problem, now = s.problem, s.now
-    problem.count[0] = s.used[NOW]
-    for c in range(s.used[NOW]):
-        for r in range(3):
-            problem.bias[c, r] = 0.0
-        if s.kept[c] >= 0:  # it takes no part
-            problem.body[c, 0] = problem.body[c, 1] = -1
-            continue
-        _side(world, s, c, now.frames[c, 0], 0, 1.0)
-        _side(world, s, c, now.frames[c, 1], 1, -1.0)
 
 
 @jit
@@ -274,13 +231,14 @@ def remember(s: Any) -> None:
         s.match[c] = s.kept[c]
         if s.kept[c] >= 0:
             continue
-        a, b, now.share[c] = now.shapes[c, 0], now.shapes[c, 1], 0.0
-        k = first = _seek(s, first, a, b)
+        a, b, now.share[c], now.bend[c] = now.shapes[c, 0], now.shapes[c, 1], 0.0, 0.0
+        k = first = seek(s, first, a, b)
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
                 s.match[c], now.share[c] = k, last.share[k]
-                bend = abs(now.point[c, GAP] - last.expected[k])
-                keep_extreme(s.extremes.table[0], WORST, BEND, bend, s.time[TIME])
+                if last.impulse[k, 0] > 0.0:
+                    came = now.point[c, GAP] - last.expected[k]
+                    now.bend[c] = min(came if isnan(last.bend[k]) else last.bend[k], 0.0)
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
                     for r in range(3):
                         impulse[c, r] = last.impulse[k, r]
@@ -309,7 +267,8 @@ def keep(s: Any) -> None:
             last.impulse[c, r], last.rub[c, r] = s.problem.impulse[c, r], now.rub[c, r]
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
-        last.expected[c], last.given[c], last.share[c] = now.expected[c], now.given[c], now.share[c]
+        last.given[c], last.share[c] = now.given[c], now.share[c]
+        last.expected[c], last.bend[c] = now.expected[c], nan
 
 
 @entry

@@ -5,28 +5,26 @@ from __future__ import annotations
 from math import inf
 
 from impinge.scene.world import Layout
-from impinge.simulation.bodies.correct import SLOP
-from impinge.simulation.bodies.stage import MISS, RESIDUAL, Stage
+from impinge.simulation.bodies.part import DEEP
+from impinge.simulation.bodies.stage import MISS, Stage
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.extremes import BEND, CREATED, DEPTH, DRIFT, DRIVE, EXCESS, RUB, WHEN, WORST
-from impinge.simulation.judge import BENDS, CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE
+from impinge.simulation.judge import CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE
 from impinge.simulation.verdict import Findings, Judged, verdict
 
 
 def findings_of(layout: Layout, stage: Stage, constrained: bool) -> Findings:
     """Return what was found of a run; see `Verdict`.
 
-    Gaps bend within a step, and what is left below zero by more than `SLOP` is taken back in the next one, as well as
-    the solver finds its impulses: its miss counts ten times. Work and power are those beyond that miss. The constraints
-    of robots are linear over a step: their drift is limited to ten times the square of the fastest joint's way in it.
-    The laws of the contacts are to be met to the tolerance that was asked for.
+    Bodies are moved apart until nothing is deeper than `DEEP`. Work and power are those beyond what the solver misses.
+    The constraints of robots are linear over a step: their drift is limited to ten times the square of the fastest
+    joint's way in it. The laws of the contacts are to be met to the tolerance that was asked for.
     """
     e, rules = stage.extremes, stage.rules
     row, whole = e.table.tolist()
     value, time = row[WORST:], row[WHEN:]
-    miss = float(stage.tally[RESIDUAL])
     limits = {
-        "penetration": (DEPTH, 2.0 * SLOP + BENDS * max(value[BEND], 0.0) + 10.0 * rules.step * miss, "m"),
+        "penetration": (DEPTH, DEEP, "m"),
         "work of impacts": (CREATED, CREATED_SHARE, ""),
         "Coulomb's limit": (EXCESS, EXCESS_SHARE, ""),
         "power of friction": (DRIVE, DRIVEN_SHARE * max(value[RUB], 0.0), "W"),
