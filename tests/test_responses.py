@@ -14,7 +14,7 @@ from linear_systems import chain, hidden_loop, loop_of, plain, random_loop, rand
 
 pytest.importorskip("mpmath")
 
-from response_oracle import Exact, silent, wrong_margins, wrong_response, wrong_roots
+from response_oracle import Exact, silent, wrong_gain, wrong_locus, wrong_margins, wrong_response, wrong_roots
 
 KINDS = ("damped", "undamped", "mixed")
 
@@ -71,6 +71,24 @@ def test_a_thousand_random_systems_are_what_sixty_digits_say(start):
         system = random_system(seed)
         exact = Exact(system)
         assert (seed, wrong_response(system, exact) + wrong_roots(system, exact)) == (seed, [])
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_gains_and_root_loci_are_what_sixty_digits_say(start):
+    for seed in range(start, start + 20):
+        loop = random_loop(seed)
+        exact = Exact(loop)
+        assert (seed, wrong_gain(loop, exact) + wrong_locus(loop, exact, [0.0, 0.3, 10.0])) == (seed, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, 1000, 100))
+def test_the_gains_and_root_loci_of_a_thousand_loops_are_what_sixty_digits_say(start):
+    for seed in range(start, start + 100):
+        loop = random_loop(seed)
+        exact = Exact(loop)
+        faults = wrong_gain(loop, exact) + wrong_locus(loop, exact, [0.0, 1e-3, 0.3, 10.0, 1e4])
+        assert (seed, faults) == (seed, [])
 
 
 @pytest.mark.parametrize("start", range(0, 80, 20))

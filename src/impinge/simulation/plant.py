@@ -21,6 +21,7 @@ import numpy as np
 from impinge.compile import Cube, IntegerMatrix, Integers, Matrix, Vector, jit
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import GUARDS, PARTS
+from impinge.contact.nearest_force import Cones, cones
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS
 from impinge.simulation.extremes import Extremes, extremes_of
@@ -35,12 +36,22 @@ from impinge.simulation.tableau import Tableau
 VALUE, RATE, FORCE, PRESS = 0, 1, 2, 3
 
 
+class StandWorkspace(NamedTuple):
+    """Arrays that `standstill` writes to: the balance of the rows of one island, B λ = b."""
+
+    island: Integers  # 1 for rows of this island, 2 for those of others before
+    B: Matrix
+    b: Vector
+    cones: Cones
+
+
 class Plant(NamedTuple):
     """Addresses, sizes and numbers that stay fixed in a run (nh constraints, nc contacts, ns slips, ne extents)."""
 
     evaluate: int
     find_press: int
     settle: int  # what decides for all contacts at once, or 0 if none may slide
+    stand: int  # what finds forces by which contacts at rest hold, or 0 likewise
     stop_slips: int  # what keeps still what sticks
     leap: int  # what steps over contacts that change without end, or 0
     implicit: int  # what steps where the motion is stiff, or 0
@@ -123,6 +134,7 @@ class Workspace(NamedTuple):
     attempt: Vector
     delassus: Vector  # of all contacts that may push, as `settle` poses their problem, m × m
     rub: Vector  # their friction there
+    stand: StandWorkspace
     anchor: Vector  # slip at which each sliding direction began to stick
     bent: Vector  # how far bristles are bent at the last evaluated state
     direction: Vector  # in which contacts slide: one entry for each of their slips
@@ -259,6 +271,10 @@ def assign_rows(target: Any, source: Any) -> None:
             target[k, i] = source[k, i]
 
 
+def _stand_workspace(contacts: int, m: int) -> StandWorkspace:
+    return StandWorkspace(np.zeros(m, dtype=np.int64), np.zeros((m, m)), np.zeros(m), cones(contacts, m))
+
+
 def workspace(plant: Plant, kernel_size: int) -> Workspace:
     """Allocate everything a run of this plant writes to."""
     n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.nb + plant.ne + plant.nr + len(WORKS)
@@ -289,6 +305,7 @@ def workspace(plant: Plant, kernel_size: int) -> Workspace:
         attempt=np.zeros(m),
         delassus=np.zeros(m * m if plant.settle else 0),
         rub=np.zeros(plant.nc),
+        stand=_stand_workspace(*((plant.nc, m) if plant.settle else (0, 0))),
         anchor=np.zeros(plant.ns),
         bent=np.zeros(plant.ns),
         direction=np.zeros(plant.ns),

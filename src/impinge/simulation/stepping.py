@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from impinge.compile import Struct, prepare
 from impinge.contact.law import ContactLaw
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
+from impinge.contact.lcp.lemke import UNLIMITED
 from impinge.errors import InputError
 from impinge.model import Model
 from impinge.simulation import instant, timestep
@@ -27,7 +28,7 @@ from impinge.simulation.tableau import CLASSICAL
 from impinge.simulation.tables import contact_tables, sizes
 from impinge.simulation.unsolved import why_unsolved
 
-_SHARED = ("step", "scheme", "facets")
+_SHARED = ("step", "scheme", "facets", "budget")
 
 
 def stepping_law(model: Model, law: object, laws: Sequence[ContactLaw]) -> Complementarity | None:
@@ -75,6 +76,7 @@ def stepping_plant(
         evaluate=0,
         find_press=0,
         settle=0,
+        stand=0,
         stop_slips=0,
         leap=0,
         implicit=0,
@@ -117,6 +119,7 @@ class TimeStepping:
         self._model, self._w = model, w
         sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
         self._work = step_workspace(plant, w, sides)
+        self._work.problem.cone.lemke.pivots[2] = min(law.budget, UNLIMITED)
         stepper = Stepper(
             plant=plant,
             kernel=model.stepping.address,
@@ -143,8 +146,10 @@ class TimeStepping:
             n, rubs = len(gaps), [bool(gap.slips) for gap in gaps]
             why = why_unsolved(self._work.W[:n, :n], self._work.problem.missing[:n], involved, rubs)
             return f"at t = {t:g} s the impulses of {why}, or make the step shorter"
+        pivots, _, most = self._work.problem.cone.lemke.pivots.tolist()
+        within = f" within a budget of {most} pivots" if pivots >= most else ""
         return {
-            timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found: "
+            timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found{within}: "
             "make the step shorter, or check the model near this state",
             timestep.UNSETTLED: f"at t = {t:g} s the implicit step does not settle: make it shorter",
             instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite{self._where()}: "

@@ -268,7 +268,7 @@ def push(s: Stage, h: float) -> int:
     if sunk:
         prepare(s.problem, s.work)
         correct(s.world, s)
-    scale, tolerance = scale_of(s, h), s.rules.tolerance
+    scale, tolerance, s.work.most[0] = scale_of(s, h), s.rules.tolerance, s.rules.budget
     status = _find_impulses(s, h, tolerance, scale)
     _set_travel(s.world, s)
     return _strike(s, h, tolerance, scale) if status == SOLVED else status
