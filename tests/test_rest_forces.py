@@ -14,8 +14,8 @@ import pytest
 from scipy.optimize import linprog
 
 import rest_cases
-from impinge import ImpingeError, StartError, equilibrium, linearize, robots
-from impinge.contact import KelvinVoigt
+from impinge import ImpingeError, StartError, equilibrium, linearize, robots, simulate
+from impinge.contact import Baumgarte, Complementarity, Impact, KelvinVoigt
 from rest_cases import FAMILIES, body, case_of
 
 
@@ -72,6 +72,38 @@ def test_forces_are_found_just_where_a_linear_program_finds_some(family):
 def test_forces_are_found_just_where_a_linear_program_finds_some_in_many_cases(family):
     count = check_family(family, range(1000, 1120))  # 600 of all families
     assert min(count[True], count[False]) >= 30
+
+
+LAWS = {"impact": Impact(), "baumgarte": Baumgarte(a0=1e4, a1=200, a2=0), "complementarity": Complementarity()}
+
+
+def check_rest(family, law, seeds):
+    """What can rest stays at rest: nothing moves in a tenth of a second from the pose that `equilibrium` finds."""
+    held = 0
+    for seed in seeds:
+        case = case_of(family, seed)
+        rest, model = rests(case), body(case.kind, len(case.mu))
+        if rest is None or not rest_cases.exists(case):  # at a limit both to rest and to move are right
+            continue
+        run = simulate(model, LAWS[law], until=0.1, start=dict(rest.pose), parameters=case.parameters())
+        assert run.ok, (seed, run.reason)
+        assert max(np.abs(run[x.name]).max() for x in model.velocities) <= 1e-9, seed
+        assert max(np.abs(run[x.name] - rest.pose[x.name]).max() for x in model.coordinates) <= 1e-9, seed
+        held += 1
+    assert held >= len(seeds) // 4
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_contacts_can_hold_stays_where_it_is(family, law):
+    check_rest(family, law, range(12))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_contacts_can_hold_stays_where_it_is_in_many_cases(family, law):
+    check_rest(family, law, range(1000, 1100))
 
 
 def at_the_limit(family, seed):

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, entry, jit
+from impinge.contact.friction import CREEP, length
 from impinge.contact.lcp.cone import contact_impulses
 from impinge.contact.lcp.lemke import SOLVED
+from impinge.contact.nearest_force import FOUND, balance, nearest_force
 from impinge.contact.restitution import MISS, energy_given, impulses_with_restitution
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
 from impinge.simulation.plant import RATE, assign
@@ -29,6 +31,8 @@ from impinge.simulation.stepper import Stepper, StepWorkspace, delassus_at, kick
 SHUT = 1e-12
 # A rate is not too small if this little of its terms is missing.
 _ROUNDING = 1e-13
+# Rows depend on others if this share or less of them is left, and contradict these if they miss by this share.
+_DEPENDENT, _CONTRADICTION = 1e-11, 1e-9
 
 
 @jit
@@ -117,8 +121,51 @@ def cone_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
     if not bounces:
         solved = contact_impulses(k.W, problem.missing, k.mu[:count], k.slips, stepper.facets, k.solution, problem.cone)
         if solved == SOLVED:
+            if _sets_out(plant, k, count):
+                ask(stepper.stand, (stepper, k, count))
             return SOLVED
     return ask(stepper.rebound, (stepper, k, count))
+
+
+@jit
+def _sets_out(plant: Any, k: Any, count: int) -> bool:
+    """Tell whether a contact of the problem slips after the step, though none did before."""
+    slips, moves = plant.nh + plant.nc, False
+    for a in range(count):
+        first, last = plant.slips[k.contacts[a]], plant.slips[k.contacts[a] + 1]
+        if length(k.w.rows_start[RATE, slips:], first, last) > CREEP:
+            return False
+    for a in range(count, count + k.slips[count]):
+        rate = k.free[k.rows[a]]
+        for b in range(count + k.slips[count]):
+            rate += k.W[a, b] * k.solution[b]
+        moves |= abs(rate) > CREEP
+    return moves
+
+
+@entry
+def stand_impulses(stepper: Stepper, k: StepWorkspace, count: int) -> int:
+    """Replace impulses by the smallest that leave no contact of the problem a rate, if contacts can give such.
+
+    Where W is singular, who pushes how much is open, and with it what friction can hold: some sharings of a load let go
+    what others hold. What can rest, rests.
+    """
+    cones, n = k.cones, count + k.slips[count]
+    for i in range(cones.target.size):
+        cones.target[i], cones.slip[i] = 0.0, i
+        for j in range(cones.target.size):
+            cones.V[i, j] = 0.0
+    for a in range(n):
+        k.wanted[a] = -k.problem.missing[a]
+    for a in range(count):
+        cones.normal[a], cones.mu[a] = a, k.mu[a]
+        cones.slips[a, 0], cones.slips[a, 1] = count + k.slips[a], count + k.slips[a + 1]
+    r = balance(k.W, k.wanted, n, _DEPENDENT, _CONTRADICTION, cones)
+    if r < 0 or nearest_force(cones, count, r) != FOUND:
+        return 1
+    for a in range(n):
+        k.solution[a] = cones.force[a]
+    return 0
 
 
 @entry

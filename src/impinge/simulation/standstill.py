@@ -15,7 +15,7 @@ import numpy as np
 
 from impinge.compile import entry, jit
 from impinge.contact import friction
-from impinge.contact.law import SLOW, TOUCHING
+from impinge.contact.law import NOTHING, SLOW, TOUCHING
 from impinge.contact.nearest_force import FOUND, balance, nearest_force
 from impinge.simulation.contacts import sticks_rigidly
 from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace
@@ -84,7 +84,15 @@ def _moves(plant: Any, w: Any, c: int) -> bool:
 
 @jit
 def _stands(plant: Any, w: Any) -> bool:
-    """Tell whether all rows of the island have what they are asked for already."""
+    """Tell whether all rows of the island have what they are asked for already, by forces that contacts can give."""
+    forces, gaps = w.rows[FORCE], plant.nh + plant.nc
+    for c in range(plant.nc):
+        if w.stand.island[plant.nh + c] == 1:
+            pushes, rubs = forces[plant.nh + c], 0.0
+            if sticks_rigidly(plant, c) and not _moves(plant, w, c):
+                rubs = friction.length(forces[gaps:], plant.slips[c], plant.slips[c + 1])
+            if pushes < -NOTHING or rubs > plant.mu[c] * pushes + NOTHING:
+                return False
     m = plant.nh + plant.nc + plant.ns
     for i in range(m):
         if w.stand.island[i] != 1:

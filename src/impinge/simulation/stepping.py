@@ -16,7 +16,7 @@ from impinge.model import Model
 from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
 from impinge.simulation.event_driven import not_finite
-from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
+from impinge.simulation.impulses import cone_impulses, rebound_impulses, stand_impulses, step_impulses
 from impinge.simulation.inertia import surely_inertia
 from impinge.simulation.judge import judge
 from impinge.simulation.observe import note
@@ -111,7 +111,10 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses, note, judge, surely_inertia)
+    code = (
+        *(timestep.hold, timestep.begin, note, judge, surely_inertia),
+        *(step_impulses, cone_impulses, rebound_impulses, stand_impulses),
+    )
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)
@@ -126,6 +129,7 @@ class TimeStepping:
             impulses=step_impulses.address,
             cone=cone_impulses.address,
             rebound=rebound_impulses.address,
+            stand=stand_impulses.address,
             step=float(law.step),
             scheme=SCHEMES.index(law.scheme),
             facets=law.facets,
