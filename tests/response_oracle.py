@@ -357,7 +357,8 @@ def wrong_gain(system, exact):
         # What is left out above it belongs to zeros beyond the horizon.
         if any(x * mp.mpf(found.horizon) ** (degree - k) > 2 * abs(truth) for k, x in enumerate(above)):
             return [f"leading coefficients {[mp.nstr(x, 5) for x in num[: degree + 1]]} with horizon {found.horizon}"]
-        return [f"gain {found.gain} for {mp.nstr(truth, 17)}"] if off(found.gain, truth, found.gain_trust + 1e-16) else []
+        wrong = off(found.gain, truth, found.gain_trust + 1e-16)
+        return [f"gain {found.gain} for {mp.nstr(truth, 17)}"] if wrong else []
 
 
 def wrong_locus(system, exact, gains):

@@ -119,10 +119,10 @@ def pose(plant: Any, w: Any) -> bool:
             ask(plant.prescribe[c], (plant.closing[c], along, value, rate, plant.gains[c], w.value[i:]))
             target -= w.value[i]
         w.value[i] = target
+    finite = True
     for i in range(m):
-        if not np.isfinite(w.value[i]):
-            return False
-    return True
+        finite &= np.isfinite(w.value[i])
+    return finite
 
 
 @jit

@@ -155,7 +155,8 @@ def solve(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
         scale: least scale; larger is the largest free rate, of gap or slips, of its contacts that approach.
 
     Returns:
-        SOLVED; UNSOLVED, with the misses in the problem, also if ``work.most`` iterations do not do; or NO_ROOM, with the blocks that are wanted in the work.
+        SOLVED; UNSOLVED, with the misses in the problem, also if ``work.most`` iterations do not do; or NO_ROOM, with
+        the blocks that are wanted in the work.
     """
     for k in range(4):
         work.counts[k] = 0

@@ -47,8 +47,8 @@ class Complementarity:
             island of touching bodies, whose gap would close too far, would have without impulses. A step that misses it
             is counted in ``result.solver`` and breaks a promise of the run; one that misses by more than ten times the
             tolerance, and by more than 1 %, ends it. A model's few contacts are solved exactly.
-        budget: the most work for the impulses of one problem, of which a step has one, or two if something is struck: in
-            a scene sweeps and Newton iterations together, in a model pivots of Lemke's method. What is found with it
+        budget: the most work for the impulses of one problem, of which a step has one, or two if something is struck:
+            in a scene sweeps and Newton iterations together, in a model pivots of Lemke's method. What is found with it
             counts as any other, see `tolerance`; in a model a run that needs more ends.
 
     Example:
