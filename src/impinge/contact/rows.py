@@ -311,7 +311,7 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
 
 
 class RowWorkspace(NamedTuple):
-    """Arrays that `row_forces` writes to."""
+    """Arrays that `row_forces` writes to, and forces that it is to be near to."""
 
     indices: Integers
     order: Integers
@@ -324,7 +324,7 @@ class RowWorkspace(NamedTuple):
     b: Vector
     x: Vector
     y: Vector
-    near: Vector  # of redundant rows, forces are those nearest to these; usually zero
+    near: Vector  # given: of redundant rows, forces are those nearest to these; usually zero
 
 
 def row_workspace(m: int) -> RowWorkspace:
