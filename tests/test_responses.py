@@ -32,7 +32,7 @@ def held(system):
     return plain(found.A, found.B, found.C, found.D, found.dt)
 
 
-@pytest.mark.parametrize("masses", [2, 3, 5])
+@pytest.mark.parametrize("masses", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("collocated", [True, False])
 def test_short_chains_of_masses_have_the_response_margins_poles_and_zeros_of_their_matrices(masses, kind, collocated):
@@ -43,7 +43,7 @@ def test_short_chains_of_masses_have_the_response_margins_poles_and_zeros_of_the
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("masses", [*range(2, 16), 18, 21, 25, 30])
+@pytest.mark.parametrize("masses", range(2, 31))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("collocated", [True, False])
 def test_chains_of_up_to_thirty_masses_have_the_response_margins_poles_and_zeros_of_their_matrices(

@@ -199,6 +199,32 @@ def test_inputs_change_as_little_as_contacts_allow_in_many_cases(family):
     nearest_inputs(family, range(1000, 1100))
 
 
+def check_legs_in_line(seeds):
+    """Legs as near to a line as 1e-12 m, some without a load, which may be anything from a gram to a ton."""
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 5])
+        k, off = int(rng.integers(3, 7)), 10 ** rng.uniform(-12, -1)
+        points = np.column_stack([rng.uniform(-0.5, 0.5, k), off * rng.normal(size=k), np.zeros(k)])
+        share = rng.dirichlet(np.ones(k)) * (rng.random(k) >= 0.3)
+        force = 10 ** rng.uniform(-3, 4) * share / (share.sum() or 1.0)
+        load = np.array([0, 0, -force.sum(), *np.cross(force @ points, [0, 0, -1.0])])
+        up = np.tile([0.0, 0.0, 1.0], (k, 1))
+        case = rest_cases.Case("table", points, up, np.zeros((k, 0, 3)), np.zeros(k), load)
+        rest = rests(case)
+        assert rest is not None, seed
+        left = case.wrenches @ forces_of(case, rest) + load[case.axes]
+        assert np.abs(left).max() <= 1e-9 * max(force.sum(), 1e-300), seed
+
+
+def test_a_table_whose_legs_are_nearly_in_line_stands():
+    check_legs_in_line([68, 100, 117, 156, 158, 205, 267, *range(20)])
+
+
+@pytest.mark.slow
+def test_tables_whose_legs_are_nearly_in_line_stand():
+    check_legs_in_line(range(1000))
+
+
 def test_a_load_beside_a_table_names_the_legs_that_open():
     legs = np.array([[-0.5, -0.5, 0], [0.5, -0.5, 0], [-0.5, 0.5, 0], [0.5, 0.5, 0]])
     up, load = np.tile([0.0, 0.0, 1.0], (4, 1)), np.array([0, 0, -1, 0, 0.7, 0.0])

@@ -25,7 +25,8 @@ def poses(result):
 
 def test_a_budget_that_is_not_needed_changes_nothing():
     one, other = (simulate(stack(), Complementarity(step=2e-3, budget=b), until=0.2) for b in (np.inf, 10_000))
-    assert one.ok and other.ok
+    assert one.ok
+    assert other.ok
     assert one.solver.missed == other.solver.missed == 0
     assert one.solver.newton == other.solver.newton
     assert np.array_equal(poses(one), poses(other))

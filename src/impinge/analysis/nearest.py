@@ -53,26 +53,15 @@ def nearest_rest(rest: Rest, guess: Unknowns | None = None) -> Unknowns:
         return _held(rest, rest.solve(guess)).z
     start = Unknowns(rest.start.q, rest.start.u, np.zeros(len(rest.rows)))
     best = _found(rest, start)
-    if best.away > _FARTHER:
-        best = _around(rest, start, best, _BETWEEN * best.away)
-        if not best.held:  # what rests may be farther away than what would, if contacts could hold it
-            best = _around(rest, start, best, STRIDE)
-            if best.held:
-                best = _around(rest, start, best, _BETWEEN * best.away)
-    return best.z
-
-
-def _around(rest: Rest, start: Unknowns, best: _Found, distance: float) -> _Found:
-    """Return the nearest rest state of the best so far and those that points at a distance from the start lead to."""
     directions = np.vstack([np.eye(start.q.size), -np.eye(start.q.size)])
-    for move in distance * directions:
+    for move in _BETWEEN * best.away * directions if best.away > _FARTHER else ():
         try:
             other = _found(rest, start._replace(q=start.q + move))
         except StartError:
             continue
         if other.held > best.held or (other.held == best.held and other.away < best.away - _FARTHER):
             best = other
-    return best
+    return best.z
 
 
 def _found(rest: Rest, guess: Unknowns) -> _Found:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impinge.compile import IntegerMatrix, Integers, Matrix, Vector, entry, jit
+from impinge.compile import IntegerMatrix, Integers, Matrix, Vector, jit
 
 # Of the load, or of the forces if these are larger, a balance is met; and as well as rounding lets it be met, where
 # forces are at the limits of all contacts at once.
@@ -285,12 +285,6 @@ def nearest_force(w: Any, contacts: int, r: int) -> int:
     for i in range(n):
         w.force[i] = w.best[i]
     return FOUND if least <= NEARLY else UNSURE
-
-
-@entry
-def find_nearest_force(w: Cones, r: int) -> int:
-    """Do it for all contacts there are."""
-    return nearest_force(w, w.mu.size, r)
 
 
 @jit
