@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -41,11 +43,14 @@ def test_a_scene_whose_contacts_need_more_than_the_budget_ends_and_names_the_wor
     assert "give a larger budget" in result.reason
 
 
-def test_a_scene_never_makes_more_iterations_in_a_step_than_its_budget():
+def test_a_scene_never_makes_more_iterations_in_a_step_than_its_budget_and_says_where_that_was_too_few():
     for budget in (2, 5, 20):
         law = Complementarity(step=2e-3, tolerance=0.1, budget=budget)
-        result = simulate(stack(), law, until=0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImpingeWarning)
+            result = simulate(stack(), law, until=0.1)
         assert result.solver.sweeps + result.solver.newton <= budget * result.solver.steps
+        assert (result.solver.missed > 0) == (not result.certificate.ok) == (result.solver.miss > law.tolerance)
 
 
 def test_a_model_whose_contacts_need_more_pivots_than_the_budget_ends_and_names_them():
