@@ -18,8 +18,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from impinge import bode, margins, nyquist, poles_and_zeros
-from impinge.errors import ImpingeWarning
+from impinge import bode, margins, nyquist, poles_and_zeros, root_locus
+from impinge.errors import ImpingeWarning, InputError
 
 
 def characteristic(rows):
@@ -263,7 +263,8 @@ class Exact:
             both = combined(a, c, 1), combined(b, d, 1)
             top = combined(times(both[0], both[0]), times(both[1], both[1]), 1)
             still = combined(times(slope(top), size[1]), times(top, slope(size[1])), -1)
-            distances = [abs(1 + value(t)) for t in positive_roots(still)]
+            # Through a pole on the border of stability the slope changes its sign as well.
+            distances = [abs(1 + value(t)) for t in positive_roots(still) if horner(size[1], t)]
             if c[-1] or d[-1]:
                 end = value(mp.mpf(0)).real
                 distances.append(abs(1 + end))
@@ -345,6 +346,41 @@ def wrong_roots(system, exact):
     return faults
 
 
+def wrong_gain(system, exact):
+    """What is silently wrong with the gain of zeros and poles, in words."""
+    found, _ = silent(poles_and_zeros, system)
+    degree = len(found.remaining_poles) - len(found.remaining_zeros)
+    with mp.workdps(exact.digits):
+        num = [mp.mpf(0)] * (len(exact.den) - len(exact.num)) + exact.num
+        truth = num[degree] / exact.den[0]
+        above = [abs(x / exact.den[0]) for x in num[:degree] if x]
+        # What is left out above it belongs to zeros beyond the horizon.
+        if any(x * mp.mpf(found.horizon) ** (degree - k) > 2 * abs(truth) for k, x in enumerate(above)):
+            return [f"leading coefficients {[mp.nstr(x, 5) for x in num[: degree + 1]]} with horizon {found.horizon}"]
+        wrong = off(found.gain, truth, found.gain_trust + 1e-16)
+        return [f"gain {found.gain} for {mp.nstr(truth, 17)}"] if wrong else []
+
+
+def wrong_locus(system, exact, gains):
+    """What is silently wrong with closed-loop poles for some gains, in words."""
+    try:
+        found, _ = silent(root_locus, system, gains)
+    except InputError:
+        return []  # a pure gain, or a loop without a solution
+    channel, _ = silent(poles_and_zeros, system)
+    hidden = [c.pole for c in channel.cancellations]
+    faults = []
+    for gain, values, trust in zip(gains, found.poles, found.trust, strict=True):
+        with mp.workdps(exact.digits):
+            exact.some = combined([mp.mpf(gain) * x for x in exact.num], exact.den, 1)
+        truth = exact.roots("some", [*values, *hidden])
+        fits, missed = matched(values, trust, truth)
+        missed = [z for z in missed if not any(abs(z - p) <= 1e-6 * (1 + abs(p)) for p in hidden)]
+        if not fits or missed:
+            faults.append(f"at gain {gain:g} poles {values} ± {trust} miss {[mp.nstr(z, 12) for z in missed]}")
+    return faults
+
+
 def wrong_margins(system, exact):
     """What is silently wrong with margins and Nyquist's verdict, in words; and whether doubts were said."""
     found, warned = silent(margins, system)
@@ -378,18 +414,23 @@ def wrong_margins(system, exact):
     seen = tuple(one for one in found.gain if not any(0.9 * x <= one[1] <= 1.1 * y for x, y in blind))
     found = replace(found, gain=seen)
     level = any(x <= 1 <= y for x, y in blind)
-    doubted = warned or level or any("not resolved" not in doubt for doubt in found.doubts)
-    if not doubted:
-        faults += _wrong_lists(found, gain, turns)
-        if found.stable:
+    # Doubts about closed-loop poles, or about how well a number is known, leave crossings to be compared.
+    vague = any("not resolved" not in doubt for doubt in found.doubts)
+    hidden = any("mode at" in doubt for doubt in found.doubts)
+    if not hidden:
+        faults += _wrong_lists(found, gain, None if level else turns)
+        if found.stable and not level:
             faults += _wrong_numbers(found, exact, gain, turns, modulus)
+    doubted = warned or level or vague
     return faults, doubted
 
 
 def _wrong_lists(found, gain, turns):
-    if len(found.gain) != len(gain) or len(found.crossovers) != len(turns):
+    crossovers = () if turns is None else found.crossovers
+    turns = turns or []
+    if len(found.gain) != len(gain) or len(crossovers) != len(turns):
         shown = [(mp.nstr(w, 9), mp.nstr(k, 9)) for w, k in gain], [mp.nstr(w, 9) for w, _ in turns]
-        return [f"crossings {found.gain} {found.crossovers} for {shown}"]
+        return [f"crossings {found.gain} {crossovers} for {shown}"]
     faults = [
         f"crossing {one} for {mp.nstr(w, 17)}, {mp.nstr(k, 17)}"
         for one, (w, k) in zip(found.gain, gain, strict=True)
@@ -397,7 +438,7 @@ def _wrong_lists(found, gain, turns):
     ]
     return faults + [
         f"crossover {one} for {mp.nstr(w, 17)}"
-        for one, (w, _) in zip(found.crossovers, turns, strict=True)
+        for one, (w, _) in zip(crossovers, turns, strict=True)
         if off(one, w, found.trust["crossovers"])
     ]
 

@@ -14,8 +14,8 @@ import pytest
 from scipy.optimize import linprog
 
 import rest_cases
-from impinge import ImpingeError, StartError, equilibrium, linearize, robots
-from impinge.contact import KelvinVoigt
+from impinge import ImpingeError, StartError, equilibrium, linearize, robots, simulate
+from impinge.contact import Baumgarte, Complementarity, Impact, KelvinVoigt
 from rest_cases import FAMILIES, body, case_of
 
 
@@ -72,6 +72,38 @@ def test_forces_are_found_just_where_a_linear_program_finds_some(family):
 def test_forces_are_found_just_where_a_linear_program_finds_some_in_many_cases(family):
     count = check_family(family, range(1000, 1120))  # 600 of all families
     assert min(count[True], count[False]) >= 30
+
+
+LAWS = {"impact": Impact(), "baumgarte": Baumgarte(a0=1e4, a1=200, a2=0), "complementarity": Complementarity()}
+
+
+def check_rest(family, law, seeds):
+    """What can rest stays at rest: nothing moves in a tenth of a second from the pose that `equilibrium` finds."""
+    held = 0
+    for seed in seeds:
+        case = case_of(family, seed)
+        rest, model = rests(case), body(case.kind, len(case.mu))
+        if rest is None or not rest_cases.exists(case):  # at a limit both to rest and to move are right
+            continue
+        run = simulate(model, LAWS[law], until=0.1, start=dict(rest.pose), parameters=case.parameters())
+        assert run.ok, (seed, run.reason)
+        assert max(np.abs(run[x.name]).max() for x in model.velocities) <= 1e-9, seed
+        assert max(np.abs(run[x.name] - rest.pose[x.name]).max() for x in model.coordinates) <= 1e-9, seed
+        held += 1
+    assert held >= len(seeds) // 4
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_contacts_can_hold_stays_where_it_is(family, law):
+    check_rest(family, law, range(12))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_contacts_can_hold_stays_where_it_is_in_many_cases(family, law):
+    check_rest(family, law, range(1000, 1100))
 
 
 def at_the_limit(family, seed):
@@ -165,6 +197,32 @@ def test_inputs_change_as_little_as_contacts_allow(family):
 @pytest.mark.parametrize("family", ["table", "feet", "wedge"])
 def test_inputs_change_as_little_as_contacts_allow_in_many_cases(family):
     nearest_inputs(family, range(1000, 1100))
+
+
+def check_legs_in_line(seeds):
+    """Legs as near to a line as 1e-12 m, some without a load, which may be anything from a gram to a ton."""
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 5])
+        k, off = int(rng.integers(3, 7)), 10 ** rng.uniform(-12, -1)
+        points = np.column_stack([rng.uniform(-0.5, 0.5, k), off * rng.normal(size=k), np.zeros(k)])
+        share = rng.dirichlet(np.ones(k)) * (rng.random(k) >= 0.3)
+        force = 10 ** rng.uniform(-3, 4) * share / (share.sum() or 1.0)
+        load = np.array([0, 0, -force.sum(), *np.cross(force @ points, [0, 0, -1.0])])
+        up = np.tile([0.0, 0.0, 1.0], (k, 1))
+        case = rest_cases.Case("table", points, up, np.zeros((k, 0, 3)), np.zeros(k), load)
+        rest = rests(case)
+        assert rest is not None, seed
+        left = case.wrenches @ forces_of(case, rest) + load[case.axes]
+        assert np.abs(left).max() <= 1e-9 * max(force.sum(), 1e-300), seed
+
+
+def test_a_table_whose_legs_are_nearly_in_line_stands():
+    check_legs_in_line([68, 100, 117, 156, 158, 205, 267, *range(20)])
+
+
+@pytest.mark.slow
+def test_tables_whose_legs_are_nearly_in_line_stand():
+    check_legs_in_line(range(1000))
 
 
 def test_a_load_beside_a_table_names_the_legs_that_open():

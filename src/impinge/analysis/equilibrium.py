@@ -111,7 +111,8 @@ def equilibrium(
     if soft:  # from rigid contacts, whose forces are a first guess
         rest.soft = {c: laws[c] for c in soft}
         found = nearest_rest(rest, found)
-    held = in_mode(model, replace(start, q=found.q, u=found.u), closed, chosen, (400.0, 40.0), who)
+    known = dict(zip(rest.rows, found.x.tolist(), strict=True))
+    held = in_mode(model, replace(start, q=found.q, u=found.u), closed, chosen, (400.0, 40.0), who, known)
     names, (_, gaps, _) = row_names(model), model.row_slices
     for c in closed:
         if c not in held.closed:

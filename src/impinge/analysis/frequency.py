@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import control
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
 
 from impinge.analysis.loop import Loop, branches
 from impinge.analysis.margins import verdict
 from impinge.analysis.poles import mark, plane
-from impinge.analysis.response import Response
+from impinge.analysis.response import EPS, Response
 from impinge.errors import ImpingeWarning, InputError, show
 
 if TYPE_CHECKING:
@@ -32,13 +34,30 @@ SURE = 1e-3  # values known worse than this are warned of
 
 @dataclass(frozen=True, eq=False)
 class RootLocus:
-    """Closed-loop poles over the gain: `poles` has a row for each gain and a column for each branch."""
+    """Closed-loop poles over the gain.
+
+    Attributes:
+        gains: the gains.
+        poles: a row for each gain and a column for each branch.
+        open_poles, zeros: where the branches begin and end.
+    """
 
     gains: Real
     poles: Complex
     open_poles: Complex
     zeros: Complex
     loop: Loop = field(repr=False)
+
+    @cached_property
+    def trust(self) -> Real:
+        """How far each of the poles may be from the exact one; found when it is asked for, which takes longer."""
+        origin, found = 1.0 if self.loop.period else 0.0, np.empty(self.poles.shape)
+        for gain, poles, trust in zip(self.gains, self.poles, found, strict=True):
+            known = self.loop.closed(float(gain))
+            apart = np.abs(poles[:, None] - (known.values + origin)) + known.trust
+            one, other = linear_sum_assignment(np.where(np.isfinite(apart), apart, 1e300))
+            trust[one] = apart[one, other] + origin * EPS
+        return found
 
     def plot(self, gain: float | None = None) -> Figure:
         """Draw the branches with the open-loop poles and zeros, and the closed-loop poles at a gain."""

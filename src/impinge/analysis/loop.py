@@ -79,13 +79,13 @@ class Loop:
             complex
         )
 
-    def closed(self) -> Roots:
-        """Return the closed-loop poles at gain one with how well each is known; in discrete time as z − 1."""
+    def closed(self, gain: float = 1.0) -> Roots:
+        """Return the closed-loop poles at a gain with how well each is known; in discrete time as z − 1."""
         origin = 1.0 if self.period else 0.0
         part = self.channel.parts.part
-        guesses = self.closed_poles(np.ones(1))[0] - origin
-        unsure = EPS * (1 + abs(part.d)) / abs(1 + part.d)
-        return zeros_of(replace(part, d=1 + part.d), guesses, 1 + part.d, unsure, np.inf)
+        guesses, lead = self.closed_poles(np.array([gain]))[0] - origin, 1 + gain * part.d
+        unsure = 2 * EPS * (1 + abs(gain * part.d)) / abs(lead)
+        return zeros_of(replace(part, c=gain * part.c, d=lead), guesses, lead, unsure, np.inf)
 
     def sides(self, roots: Roots) -> Real:
         """Return 1 for an unstable pole, −1 for a stable one, 0 for one that is on the border as far as it is known.
@@ -185,6 +185,8 @@ class Loop:
         if closed is not None:
             features = np.concatenate([features, self.crossings(), self._rates(closed.values)])
         frequency = self._grid(features)
+        if closed is not None:
+            frequency = np.concatenate([self._below(float(frequency[0])), frequency])
         if closed is not None and self.period:
             last = math.pi / self.period * (1 - np.geomspace(1e-9, 1e-2, 80))
             frequency = np.unique(np.concatenate([frequency, last]))
@@ -208,6 +210,14 @@ class Loop:
                 np.insert(found.slope, at, more.slope),
             )
         return frequency, found
+
+    def _below(self, lowest: float) -> Real:
+        """Return frequencies below the lowest, down to where poles are at the origin only as far as they are known."""
+        poles = self.channel.parts.poles
+        spread = 4 * float(poles.trust[poles.values == 0].max(initial=0.0)) / (self.period or 1.0)
+        if not 0 < spread < lowest:
+            return np.zeros(0)
+        return np.geomspace(spread, lowest, 2 + math.ceil(20 * math.log10(lowest / spread)))[:-1]
 
     def _grid(self, features: Complex) -> Real:
         """Return frequencies about some rates, equally many in each decade around each of them."""

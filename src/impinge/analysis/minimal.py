@@ -43,6 +43,7 @@ class Minimal:
         part: the minimal realization; `whole` itself where nothing else cancels.
         poles, zeros: those of the minimal realization.
         gain: the first of d, cb, cAb, … that is not zero.
+        unsure: what part of it may be rounding.
         horizon: zeros beyond it are not told from infinite ones.
         cancelled, hiding: the poles that cancel, and the zeros that hide them: the same values, not as well known.
         dipoles: the modes that cancel but for rounding.
@@ -53,6 +54,7 @@ class Minimal:
     poles: Roots
     zeros: Roots
     gain: float
+    unsure: float
     horizon: float
     cancelled: Roots
     hiding: Roots
@@ -91,7 +93,7 @@ def minimal_part(system: Realization, discrete: bool = False) -> Minimal:
     poles = poles_of(part.a, whole.size, part.noise)
     hiding = Roots(cancelled.values, cancelled.trust + dipoles.length)
     joined = Roots.joined(*lost, cancelled), Roots.joined(*lost, hiding)
-    return Minimal(whole, part, poles, zeros, gain, horizon, *joined, dipoles)
+    return Minimal(whole, part, poles, zeros, gain, unsure, horizon, *joined, dipoles)
 
 
 def _joined(system: Realization) -> tuple[Realization, list[Roots]]:

@@ -72,8 +72,11 @@ def in_mode(
     law: Law | Mapping[str, Law] | None,
     stabilization: tuple[float, float],
     who: str,
+    known: Mapping[int, float] | None = None,
 ) -> Mode:
     """Return what the simulator has with a mode's contacts closed at a point that is moved onto them, and its forces.
+
+    At rest forces may be known by rows, from the balance itself: W has the square of its condition.
 
     A contact that sticks compliantly bears what keeps its slip from accelerating, as it does at rest. A compliant
     contact that would pull is open.
@@ -107,7 +110,7 @@ def in_mode(
     w.y[: plant.nq + plant.nv] = np.concatenate(onto_rows(model, point, closed_rows(model, closed, soft)))
     evaluate()
     springs = [i for i in closed_rows(model, closed) if i in soft and i >= model.row_slices[2].start]
-    mode = _forces(model, M, plant, w, closed, springs, who)
+    mode = _forces(model, M, plant, w, closed, springs, known or {}, who)
     if springs:
         _load_springs(plant, w, laws, springs, mode.force)
         right_hand_side(*packed, point.time, w.y, derivative)
@@ -124,7 +127,14 @@ def _would_pull(law: Law, plant: Plant, w: Workspace, c: int) -> bool:
 
 
 def _forces(
-    model: Model, M: FloatArray, plant: Plant, w: Workspace, closed: tuple[int, ...], springs: Sequence[int], who: str
+    model: Model,
+    M: FloatArray,
+    plant: Plant,
+    w: Workspace,
+    closed: tuple[int, ...],
+    springs: Sequence[int],
+    known: Mapping[int, float],
+    who: str,
 ) -> Mode:
     """Find forces that contacts can give at the state just evaluated, the smallest that do."""
     m, nh = plant.nh + plant.nc + plant.ns, plant.nh
@@ -144,6 +154,9 @@ def _forces(
         mu = float(plant.mu[c]) if model.gaps[c].slides else np.inf
         limits.append(Limit(place.get(nh + c), slips, mu, float(force[nh + c]) if nh + c in given else 0.0))
     internal, smallest = _internal(M, w, rows), True
+    if known.keys() >= set(rows):
+        force[rows] = [known[i] for i in rows]
+        force[rows] -= internal @ np.linalg.lstsq(internal, force[rows], rcond=None)[0]
     if violation(force[rows], limits).max(initial=0.0) > (allowed := _allowed(force)):
         if not internal.size and (error := _only_ones(model, who, closed, limits, force[rows], allowed)):
             raise error

@@ -53,6 +53,7 @@ class PoleZeroMap:
         remaining_poles, remaining_zeros: those of the minimal realization.
         remaining_pole_trust, remaining_zero_trust: how far each of these may be from an exact one.
         gain: the transfer function is gain ∏(s − zero)/∏(s − pole) over the remaining ones.
+        gain_trust: what part of the gain may be rounding.
         horizon: zeros farther away than this from s = 0 (z = 1) are not told from infinite ones and not listed.
         minimal: the minimal realization.
         parts: what the channel is made of; in discrete time in δ = z − 1.
@@ -69,6 +70,7 @@ class PoleZeroMap:
     remaining_pole_trust: Real
     remaining_zero_trust: Real
     gain: float
+    gain_trust: float
     horizon: float
     minimal: control.StateSpace = field(repr=False)
     parts: Minimal = field(repr=False)
@@ -86,9 +88,11 @@ class PoleZeroMap:
             return found
         other = self.parts.part.respond(points)
         better, share = self.parts.dipoles.near(points)
+        finite = np.isfinite(other.error)  # at a pole the value is infinite, and a share of nothing of it no number
+        error = other.error + share * np.where(finite, np.abs(other.value), 0.0)
         return Response(
             np.where(better, other.value, found.value),
-            np.where(better, other.error + share * np.abs(other.value), found.error),
+            np.where(better, error, found.error),
             np.where(better, other.slope, found.slope),
         )
 
@@ -192,6 +196,7 @@ def poles_and_zeros(
         remaining_pole_trust=found.poles.trust + origin * EPS,
         remaining_zero_trust=found.zeros.trust + origin * EPS,
         gain=found.gain,
+        gain_trust=found.unsure,
         horizon=found.horizon,
         minimal=control.StateSpace(
             part.a + origin * np.eye(len(part.a)),

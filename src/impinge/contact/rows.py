@@ -2,7 +2,8 @@
 
 With g̈ = W λ + drift, the closed rows S must reach their target accelerations while the forces of the
 open rows O are known:  W_SS λ_S = target_S − drift_S − W_SO λ_O.  Redundant rows make W_SS singular;
-then λ_S is the least-squares solution of smallest norm, W_SS⁺ applied to the right-hand side. A contact that slides
+then λ_S is the least-squares solution of smallest norm, W_SS⁺ applied to the right-hand side, or the one nearest to
+forces that are given in ``near``. A contact that slides
 has friction f = c λ on the rows D of its slips, which adds W_SD c to the columns of its normal force.
 """
 
@@ -293,11 +294,16 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
                     s += 1
                 for k in range(n):
                     A[k, s] += W[indices[k], j] * value[j]
+    for k in range(n):
+        for s in range(n):
+            if work.near[indices[s]] != 0.0:
+                b[k] -= A[k, s] * work.near[indices[s]]
+    if slides:
         _solve_general(n, work)
     else:
         minimum_norm(A, n, b, x, work)
     for k in range(n):
-        force[indices[k]] = x[k]
+        force[indices[k]] = work.near[indices[k]] + x[k]
     if slides:
         for j in range(m):
             if kinds[j] == DRAG:
@@ -305,7 +311,7 @@ def row_forces(W: Any, drift: Any, kinds: Any, value: Any, normal: Any, force: A
 
 
 class RowWorkspace(NamedTuple):
-    """Arrays that `row_forces` writes to."""
+    """Arrays that `row_forces` writes to, and forces that it is to be near to."""
 
     indices: Integers
     order: Integers
@@ -318,6 +324,7 @@ class RowWorkspace(NamedTuple):
     b: Vector
     x: Vector
     y: Vector
+    near: Vector  # given: of redundant rows, forces are those nearest to these; usually zero
 
 
 def row_workspace(m: int) -> RowWorkspace:
@@ -334,4 +341,5 @@ def row_workspace(m: int) -> RowWorkspace:
         b=np.zeros(m),
         x=np.zeros(m),
         y=np.zeros(m),
+        near=np.zeros(m),
     )

@@ -13,6 +13,7 @@ from impinge.simulation.guards import wants_change
 from impinge.simulation.plant import JAMMED, STALLED, TIME
 from impinge.simulation.settle import contradicted, driven
 from impinge.simulation.slide import steer
+from impinge.simulation.standstill import forget_forces, may_stand
 from impinge.simulation.still import STILL, fastest_stick
 
 # Directions in which contacts begin to slide are improved so often, until they turn by less than this.
@@ -61,7 +62,8 @@ def _agree(plant: Any, w: Any) -> bool:
     t = w.time[TIME]
     w.counts[JAMMED] = 0
     if plant.nt > 0:
-        turned = directions.realign(plant, w)
+        turned = forget_forces(w)
+        turned |= directions.realign(plant, w)
         turned |= directions.aim(plant, w, w.rows)
         if turned:
             evaluate_and_press(plant, w, t, w.y, w.K[0])
@@ -69,6 +71,8 @@ def _agree(plant: Any, w: Any) -> bool:
     for attempt in range(50 + 10 * plant.nc):
         if plant.settle != 0 and not settled and contradicted(plant, w):
             settled = True
+            if _stand(plant, w, t):
+                return True
             if _settle(plant, w, t):
                 continue
         if not _decide_again(plant, w, attempt):
@@ -79,6 +83,8 @@ def _agree(plant: Any, w: Any) -> bool:
                 stilled += 1
                 continue
             jams = w.counts[JAMMED] != 0
+            if plant.settle != 0 and may_stand(plant, w) and _stand(plant, w, t):
+                return True
             if settled or plant.settle == 0 or not (jams or driven(plant, w)):
                 return not jams
             settled = True
@@ -87,6 +93,8 @@ def _agree(plant: Any, w: Any) -> bool:
             continue
         w.counts[JAMMED] = 0
         evaluate_and_press(plant, w, t, w.y, w.K[0])
+    if plant.settle != 0 and _stand(plant, w, t):
+        return True
     if settled or plant.settle == 0 or not _settle(plant, w, t) or w.counts[JAMMED] != 0:
         return False
     agree = True
@@ -135,6 +143,19 @@ def _decide_again(plant: Any, w: Any, attempt: int) -> bool:
             if attempt > 0:
                 break
     return again
+
+
+@jit
+def _stand(plant: Any, w: Any, t: float) -> bool:
+    """Let bodies rest that can, and evaluate; tell whether some do now, and none that is held moves."""
+    failed = ask(plant.stand, (plant, w))
+    for c in range(plant.nc):
+        if w.mode[c] != w.left_mode[c]:
+            w.changed[c] = 1
+    evaluate_and_press(plant, w, t, w.y, w.K[0])
+    if failed == 0:
+        w.counts[JAMMED] = 0
+    return failed == 0
 
 
 @jit

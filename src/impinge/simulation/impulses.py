@@ -18,17 +18,21 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, entry, jit
+from impinge.contact.friction import CREEP, length
 from impinge.contact.lcp.cone import contact_impulses
 from impinge.contact.lcp.lemke import SOLVED
+from impinge.contact.nearest_force import FOUND, balance, nearest_force
 from impinge.contact.restitution import MISS, energy_given, impulses_with_restitution
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
-from impinge.simulation.plant import RATE, assign
+from impinge.simulation.plant import RATE, VALUE, assign
 from impinge.simulation.stepper import Stepper, StepWorkspace, kick, rates
 
 # A gap below this at the end of a step is closed if it was, even if it does not push (m).
 SHUT = 1e-12
 # A rate is not too small if this little of its terms is missing.
 _ROUNDING = 1e-13
+# Rows depend on others if this share or less of them is left, and contradict these if they miss by this share.
+_DEPENDENT, _CONTRADICTION = 1e-11, 1e-9
 
 
 @jit
@@ -173,6 +177,63 @@ def _apply(plant: Any, k: Any, size: int) -> None:
     rates(plant, w, k.next, k.after)
 
 
+@jit
+def _rests(plant: Any, k: Any, c: int) -> bool:
+    """Tell whether a contact that may take part touches and has no rate as the step begins."""
+    i, rows, slips = plant.nh + c, k.w.rows_start, plant.nh + plant.nc
+    slow = length(rows[RATE, slips:], plant.slips[c], plant.slips[c + 1]) <= CREEP
+    return k.member[c] >= 0 and rows[VALUE, i] <= SHUT and abs(rows[RATE, i]) <= CREEP and slow
+
+
+@jit
+def _sets_out(plant: Any, k: Any) -> bool:
+    """Tell whether a contact that rests slips after the step, and all that take part rest."""
+    slips, moves = plant.nh + plant.nc, False
+    for c in range(plant.nc):
+        rests = _rests(plant, k, c)
+        if k.member[c] > 0 and not rests:
+            return False
+        moves |= rests and length(k.after[slips:], plant.slips[c], plant.slips[c + 1]) > CREEP
+    return moves
+
+
+@entry
+def stand_impulses(stepper: Stepper, k: StepWorkspace) -> int:
+    """Replace the impulses of a step by the smallest that leave what rests where it is, if contacts can give such.
+
+    Who pushes how much may be open, and with it what friction can hold: some sharings of a load let go what others
+    hold. What can rest, rests.
+    """
+    plant, cones = stepper.plant, k.cones
+    for c in range(plant.nc):
+        if k.member[c] == 0 and _rests(plant, k, c):
+            k.member[c] = 2
+    count = _collect(plant, k)
+    n = count + k.slips[count]
+    _reduce(plant, k, n)
+    for i in range(cones.target.size):
+        cones.target[i], cones.slip[i] = 0.0, i
+        for j in range(cones.target.size):
+            cones.V[i, j] = 0.0
+    for a in range(n):
+        k.wanted[a] = -k.free[k.rows[a]]
+    for a in range(count):
+        k.wanted[a] += k.least[k.rows[a]]
+        cones.normal[a], cones.mu[a] = a, k.mu[a]
+        cones.slips[a, 0], cones.slips[a, 1] = count + k.slips[a], count + k.slips[a + 1]
+    r = balance(k.W, k.wanted, n, _DEPENDENT, _CONTRADICTION, cones)
+    found = r >= 0 and nearest_force(cones, count, r) == FOUND
+    for c in range(plant.nc):
+        if k.member[c] == 2:
+            k.member[c] = 1 if found else 0
+    if not found:
+        return 1
+    for a in range(n):
+        k.solution[a] = cones.force[a]
+    _apply(plant, k, n)
+    return 0
+
+
 @entry
 def step_impulses(stepper: Stepper, k: StepWorkspace) -> int:
     """Find the impulses of a step from ``k.velocity``, ``k.least`` and who may touch (``k.member`` ≥ 0).
@@ -193,6 +254,8 @@ def step_impulses(stepper: Stepper, k: StepWorkspace) -> int:
                     k.member[c] = 1
                     grown = True
         if not grown:
+            if plant.ns > 0 and _sets_out(plant, k):
+                ask(stepper.stand, (stepper, k))
             return 0
         count = _collect(plant, k)
         size = count + k.slips[count]

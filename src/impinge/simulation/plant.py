@@ -21,6 +21,7 @@ import numpy as np
 from impinge.compile import Cube, IntegerMatrix, Integers, Kernel, Matrix, Vector, jit, no_record
 from impinge.contact.impact import ImpactWorkspace, impact_workspace
 from impinge.contact.law import GUARDS, PARTS
+from impinge.contact.nearest_force import Cones, cones
 from impinge.contact.rows import RowWorkspace, row_workspace
 from impinge.model import WORKS
 from impinge.simulation.extremes import Extremes, extremes_of
@@ -36,12 +37,22 @@ from impinge.simulation.terms import Flight, Terms
 VALUE, RATE, FORCE, PRESS = 0, 1, 2, 3
 
 
+class StandWorkspace(NamedTuple):
+    """Arrays that `standstill` writes to: the balance of the rows of one island, B λ = b."""
+
+    island: Integers  # 1 for rows of this island, 2 for those of others before
+    B: Matrix
+    b: Vector
+    cones: Cones
+
+
 class Plant(NamedTuple):
     """Addresses, sizes and numbers that stay fixed in a run (nh constraints, nc contacts, ns slips, ne extents)."""
 
     evaluate: int
     find_press: int
     settle: int  # what decides for all contacts at once, or 0 if none may slide
+    stand: int  # what finds forces by which contacts at rest hold, or 0 likewise
     stop_slips: int  # what keeps still what sticks
     leap: int  # what steps over contacts that change without end, or 0
     implicit: int  # what steps where the motion is stiff, or 0
@@ -124,6 +135,7 @@ class Workspace(NamedTuple):
     attempt: Vector
     delassus: Matrix  # of all contacts that may push, as `settle` poses their problem, m × m
     rub: Vector  # their friction there
+    stand: StandWorkspace
     anchor: Vector  # slip at which each sliding direction began to stick
     bent: Vector  # how far bristles are bent at the last evaluated state
     direction: Vector  # in which contacts slide: one entry for each of their slips
@@ -260,6 +272,10 @@ def assign_rows(target: Any, source: Any) -> None:
             target[k, i] = source[k, i]
 
 
+def _stand_workspace(contacts: int, m: int) -> StandWorkspace:
+    return StandWorkspace(np.zeros(m, dtype=np.int64), np.zeros((m, m)), np.zeros(m), cones(contacts, m))
+
+
 def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Workspace:
     """Allocate everything a run of this plant writes to, and what these kernels do; see `terms`."""
     n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.nb + plant.ne + plant.nr + len(WORKS)
@@ -290,6 +306,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         attempt=np.zeros(m),
         delassus=np.zeros((m, m) if plant.settle else (0, 0)),
         rub=np.zeros(plant.nc),
+        stand=_stand_workspace(*((plant.nc, m) if plant.settle else (0, 0))),
         anchor=np.zeros(plant.ns),
         bent=np.zeros(plant.ns),
         direction=np.zeros(plant.ns),

@@ -37,6 +37,7 @@ from impinge.simulation.rosenbrock import RODAS5P
 from impinge.simulation.scene_bounds import bound_scene, trace_scene
 from impinge.simulation.scene_model import SceneModel
 from impinge.simulation.settle import settle
+from impinge.simulation.standstill import stand_still
 from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_plant
 from impinge.simulation.still import stop_slips
 from impinge.simulation.strike import strike
@@ -205,6 +206,7 @@ def plant_of(
         evaluate=right_hand_side.address,
         find_press=find_press.address,
         settle=settle.address if len(model.gaps) > 1 and tables.slides else 0,
+        stand=stand_still.address if len(model.gaps) > 1 and tables.slides else 0,
         leap=leap.address if len(model.gaps) > 1 and tables.slides else 0,
         implicit=implicit_step.address if method.implicit and tables.compliant else 0,
         stop_slips=stop_slips.address if tables.slides else 0,

@@ -71,11 +71,15 @@ def _takes_part(plant: Any, w: Any, c: int) -> bool:
 
 
 @jit
-def _pose(plant: Any, w: Any) -> None:
+def pose(plant: Any, w: Any) -> bool:
     """Write what every row lacks of its target to ``w.value``, the matrix to ``w.delassus``, friction to ``w.rub``.
 
-    Forces that a law or a bristle gives are known and belong to what a row has without the others.
+    Forces that a law or a bristle gives are known and belong to what a row has without the others. Contacts that take
+    part are active in ``w.impact``. Return False if there is a number that is none.
     """
+    w.counts[WHOLE] = 1
+    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+    w.counts[WHOLE] = 0
     nh, nc, m = plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
     drift, W, slips = w.terms.drift, w.terms.W, nh + nc
     assign_rows(w.delassus, W)
@@ -113,10 +117,14 @@ def _pose(plant: Any, w: Any) -> None:
             ask(plant.prescribe[c], (plant.closing[c], along, value, rate, plant.gains[c], w.value[i:]))
             target -= w.value[i]
         w.value[i] = target
+    finite = True
+    for i in range(m):
+        finite &= np.isfinite(w.value[i])
+    return finite
 
 
 @jit
-def _choose(plant: Any, w: Any, c: int) -> None:
+def choose(plant: Any, w: Any, c: int) -> None:
     """Set the mode of a contact from its forces in ``w.attempt``."""
     slips, i, first, last = plant.nh + plant.nc, plant.nh + c, plant.slips[c], plant.slips[c + 1]
     forces = w.attempt[slips:]
@@ -143,13 +151,8 @@ def _choose(plant: Any, w: Any, c: int) -> None:
 def settle(plant: Plant, w: Workspace) -> int:
     """Set the modes of all contacts that may push from one solution for all; return 0 if there is one."""
     m = plant.nh + plant.nc + plant.ns
-    w.counts[WHOLE] = 1
-    evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
-    w.counts[WHOLE] = 0
-    _pose(plant, w)
-    for i in range(m):
-        if not np.isfinite(w.value[i]):
-            return 1
+    if not pose(plant, w):
+        return 1
     status = impact_impulses(
         w.delassus, w.value[:m], plant.nh, plant.slips, w.rub, w.impact.bounce, w.attempt, w.impact
     )
@@ -157,5 +160,5 @@ def settle(plant: Plant, w: Workspace) -> int:
         return status
     for c in range(plant.nc):
         if w.impact.active[c] != 0:
-            _choose(plant, w, c)
+            choose(plant, w, c)
     return 0

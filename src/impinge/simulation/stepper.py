@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Integers, Matrix, Vector, call, jit
+from impinge.contact.nearest_force import Cones, cones
 from impinge.contact.restitution import RestitutionWorkspace, restitution_workspace
 from impinge.simulation.plant import EVALUATIONS, Plant, Workspace
 
@@ -18,9 +19,10 @@ class Stepper(NamedTuple):
 
     plant: Plant
     kernel: int  # address of the model's `stepping`
-    impulses: int  # addresses of `impulses.step_impulses`, `cone_impulses` and `rebound_impulses`
+    impulses: int  # addresses of `impulses.step_impulses`, `cone_impulses`, `rebound_impulses` and `stand_impulses`
     cone: int
     rebound: int
+    stand: int
     step: float
     scheme: int
     facets: int
@@ -49,6 +51,8 @@ class StepWorkspace(NamedTuple):
     mu: Vector  # nc
     W: Matrix  # Delassus matrix of the problem, the constraints eliminated, nc + ns
     solution: Vector  # nc + ns
+    wanted: Vector  # what impulses are to change rates by, for nothing to move, nc + ns
+    cones: Cones  # what contacts can give
     Y: Matrix  # L⁻¹ W between constraints and unknowns, nh × (nc + ns)
     power: Vector  # at the start of the step, 3
 
@@ -78,6 +82,8 @@ def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
         mu=np.zeros(plant.nc),
         W=np.zeros((contacts, contacts)),
         solution=np.zeros(contacts),
+        wanted=np.zeros(contacts),
+        cones=cones(plant.nc, contacts),
         Y=np.zeros((plant.nh, contacts)),
         power=np.zeros(3),
     )

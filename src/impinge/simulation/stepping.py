@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from impinge.compile import Struct, prepare
 from impinge.contact.law import ContactLaw
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
+from impinge.contact.lcp.lemke import UNLIMITED
 from impinge.errors import InputError
 from impinge.model import Model
 from impinge.simulation import instant, timestep
 from impinge.simulation.check import friction_of
 from impinge.simulation.event_driven import not_finite
-from impinge.simulation.impulses import cone_impulses, rebound_impulses, step_impulses
+from impinge.simulation.impulses import cone_impulses, rebound_impulses, stand_impulses, step_impulses
 from impinge.simulation.inertia import surely_inertia
 from impinge.simulation.judge import judge
 from impinge.simulation.observe import note
@@ -27,7 +28,7 @@ from impinge.simulation.tableau import CLASSICAL
 from impinge.simulation.tables import contact_tables, sizes
 from impinge.simulation.unsolved import why_unsolved
 
-_SHARED = ("step", "scheme", "facets")
+_SHARED = ("step", "scheme", "facets", "budget")
 
 
 def stepping_law(model: Model, law: object, laws: Sequence[ContactLaw]) -> Complementarity | None:
@@ -75,6 +76,7 @@ def stepping_plant(
         evaluate=0,
         find_press=0,
         settle=0,
+        stand=0,
         stop_slips=0,
         leap=0,
         implicit=0,
@@ -109,7 +111,10 @@ def stepping_plant(
 class TimeStepping:
     """The time-stepping loop of one run."""
 
-    code = (timestep.hold, timestep.begin, step_impulses, cone_impulses, rebound_impulses, note, judge, surely_inertia)
+    code = (
+        *(timestep.hold, timestep.begin, note, judge, surely_inertia),
+        *(step_impulses, cone_impulses, rebound_impulses, stand_impulses),
+    )
 
     def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
         prepare(self.code)
@@ -117,12 +122,14 @@ class TimeStepping:
         self._model, self._w = model, w
         sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
         self._work = step_workspace(plant, w, sides)
+        self._work.problem.cone.lemke.pivots[2] = min(law.budget, UNLIMITED)
         stepper = Stepper(
             plant=plant,
             kernel=model.stepping.address,
             impulses=step_impulses.address,
             cone=cone_impulses.address,
             rebound=rebound_impulses.address,
+            stand=stand_impulses.address,
             step=float(law.step),
             scheme=SCHEMES.index(law.scheme),
             facets=law.facets,
@@ -143,8 +150,10 @@ class TimeStepping:
             n, rubs = len(gaps), [bool(gap.slips) for gap in gaps]
             why = why_unsolved(self._work.W[:n, :n], self._work.problem.missing[:n], involved, rubs)
             return f"at t = {t:g} s the impulses of {why}, or make the step shorter"
+        pivots, _, most = self._work.problem.cone.lemke.pivots.tolist()
+        within = f" within a budget of {most} pivots" if pivots >= most else ""
         return {
-            timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found: "
+            timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found{within}: "
             "make the step shorter, or check the model near this state",
             timestep.UNSETTLED: f"at t = {t:g} s the implicit step does not settle: make it shorter",
             instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite{self._where()}: "

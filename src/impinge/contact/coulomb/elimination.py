@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import entry, jit
-from impinge.contact.coulomb.problem import Problem, Work
+from impinge.contact.coulomb.problem import Problem, Work, left
 from impinge.contact.coulomb.sweeps import motion
 
 _NEAR = 1e-3  # difference of slopes for which the same factors serve
@@ -193,8 +193,10 @@ def _known(work: Any, i: int) -> bool:
 
 @entry
 def direction(problem: Problem, work: Work, i: int) -> int:
-    """Write Newton's step and the change of the rates along it; return 0 if there is none."""
+    """Write Newton's step and the change of the rates along it; return 0 if there is none, or no iteration is left."""
     D, step = problem.v.shape[1], work.step
+    if left(work) <= 0:
+        return 0
     if not _known(work, i):
         _assemble(problem, work, i)
         if not _factorize(work, i):

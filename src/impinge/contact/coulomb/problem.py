@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Cube, Entry, IntegerMatrix, Integers, Matrix, Vector, prepare
+from impinge.compile import Cube, Entry, IntegerMatrix, Integers, Matrix, Vector, jit, prepare
 from impinge.errors import InputError
 
 MISSES, SWEEP, ORDER, DIRECTION, BALANCE, PREDICT, ACCELERATE = range(7)  # where `Work.calls` keeps the address of each
 
+UNLIMITED = 2**62  # iterations
 HISTORY = 5  # sweeps that Anderson's method mixes
 _BITS = 64  # of a word in the sets of neighbors
 
@@ -45,6 +46,7 @@ class Work(NamedTuple):
 
     calls: Integers  # addresses of the parts of the solver
     counts: Integers  # sweeps, Newton iterations, factorizations, convex steps, islands, islands not solved
+    most: Integers  # (1,): sweeps and Newton iterations that `solve` may make, together
     residual: Vector  # (4,): largest miss, largest scale, largest miss of an island, largest miss over its scale
     need: Integers  # (1,): blocks of the factors that were wanted, when there is no room
     pattern: IntegerMatrix  # (cap + 1, 2): pairs of blocks that the ordering was made for; last row: their number
@@ -92,6 +94,12 @@ class Work(NamedTuple):
     normal: Vector  # (cap,): stiffness along the normal that Newton's method gives each contact
     tangent: Vector  # (cap,): and along the tangents
     lift: Vector  # (cap,): μ|u_t| of the convex law
+
+
+@jit
+def left(work: Any) -> int:
+    """Return how many sweeps and Newton iterations `solve` may still make."""
+    return work.most[0] - work.counts[0] - work.counts[1]
 
 
 def parts() -> tuple[Entry, ...]:
@@ -180,6 +188,7 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
     work = Work(
         calls=_addresses(),
         counts=np.zeros(6, dtype=np.int64),
+        most=np.full(1, UNLIMITED),
         residual=np.zeros(4),
         need=np.zeros(1, dtype=np.int64),
         factors=np.full(1, -1),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.ordering import find_islands
-from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work
+from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work, left
 from impinge.contact.coulomb.proximal import EXTRA, GOOD, clear, find_any, find_smallest, let_drift
 from impinge.contact.coulomb.sweeps import prepare, rates
 
@@ -69,7 +69,7 @@ def _keep(problem: Any, work: Any, i: int, back: bool) -> None:
 def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
     """Sweep over an island, a limited number of rounds; say whether its largest miss is below the limit."""
     below, rounds = 0, 0
-    while below == 0 and rounds < most:
+    while below == 0 and rounds < most and left(work) > 0:
         if 2 * rounds == _ROUNDS:  # what there was may have led astray
             clear(problem, work, i)
             ask(work.calls[MISSES], (problem, work, i))
@@ -128,10 +128,14 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
         return SOLVED
     if find_smallest(problem, work, i, limit, True):
         return SOLVED
+    if left(work) <= 0:
+        return UNSOLVED
     clear(problem, work, i)
     ask(work.calls[MISSES], (problem, work, i))
     if _solve_anyhow(problem, work, i, limit):
         return SOLVED
+    if left(work) <= 0:
+        return UNSOLVED
     ask(work.calls[SWEEP], (problem, work, i, _LAST))
     ask(work.calls[MISSES], (problem, work, i))
     return SOLVED if _solve_anyhow(problem, work, i, limit) else UNSOLVED
@@ -151,7 +155,8 @@ def solve(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
         scale: least scale; larger is the largest free rate, of gap or slips, of its contacts that approach.
 
     Returns:
-        SOLVED; UNSOLVED, with the misses in the problem; or NO_ROOM, with the blocks that are wanted in the work.
+        SOLVED; UNSOLVED, with the misses in the problem, also if ``work.most`` iterations do not do; or NO_ROOM, with
+        the blocks that are wanted in the work.
     """
     for k in range(4):
         work.counts[k] = 0

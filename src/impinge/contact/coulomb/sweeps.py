@@ -8,7 +8,7 @@ import numpy as np
 
 from impinge.compile import entry, jit
 from impinge.contact.coulomb.one import solve_one
-from impinge.contact.coulomb.problem import Problem, Work
+from impinge.contact.coulomb.problem import Problem, Work, left
 
 _SINGULAR = 1e-13  # added to W, against its trace, before it is inverted
 
@@ -157,8 +157,9 @@ def misses(problem: Problem, work: Work, i: int) -> int:
 
 @entry
 def sweep(problem: Problem, work: Work, i: int, times: int) -> int:
-    """Solve each contact of an island for itself, in turn and back, a number of times."""
+    """Solve each contact of an island for itself, in turn and back, a number of times, if as many sweeps are left."""
     first, end, impulse = work.contacts[i], work.contacts[i + 1], problem.impulse
+    times = min(times, max(left(work), 0))
     for turn in range(times):
         for k in range(first, end):
             c = work.who[k if turn % 2 == 0 else first + end - 1 - k]

@@ -47,6 +47,9 @@ class Complementarity:
             island of touching bodies, whose gap would close too far, would have without impulses. A step that misses it
             is counted in ``result.solver`` and breaks a promise of the run; one that misses by more than ten times the
             tolerance, and by more than 1 %, ends it. A model's few contacts are solved exactly.
+        budget: the most work for the impulses of one problem, of which a step has one, or two if something is struck:
+            in a scene sweeps and Newton iterations together, in a model pivots of Lemke's method. What is found with it
+            counts as any other, see `tolerance`; in a model a run that needs more ends.
 
     Example:
         >>> Complementarity(restitution=0.5, step=1e-2).gains
@@ -58,6 +61,7 @@ class Complementarity:
     facets: int = 8
     scheme: str = "semi-implicit"
     tolerance: float = 1e-10
+    budget: float = inf
 
     name: ClassVar[str] = "complementarity"
     modes: ClassVar[tuple[str, ...]] = ("Free", "Contact")
@@ -76,6 +80,9 @@ class Complementarity:
         if not 0 < as_number(self.tolerance) < 1:
             got = f"tolerance = {show(self.tolerance)}"
             raise InputError(who, "a tolerance between 0 and 1", got, "Give e.g. 1e-10, or 1e-4 for large piles.")
+        if not as_number(self.budget) >= 1:
+            remedy = "Give e.g. 200; float('inf'), the default, is no budget."
+            raise InputError(who, "a budget of one iteration or more", f"budget = {show(self.budget)}", remedy)
         if self.scheme not in SCHEMES:
             raise unknown_name(who, "scheme", str(self.scheme), SCHEMES)
 

@@ -18,6 +18,7 @@ from impinge.contact.lcp.scaling import equilibrate
 
 SOLVED = 0
 RAY = 1  # no complementary solution on this path; if A is copositive-plus, there is none at all
+UNLIMITED = 2**62  # pivots
 LIMIT = 2  # too many pivots, or no basis whose solution holds
 
 # Against the largest entry of its column, an entry this small is rounding.
@@ -47,7 +48,7 @@ class LemkeWorkspace(NamedTuple):
     x: Vector  # values of the unknowns in the basis
     r: Vector  # right-hand side of their equations
     ray: Vector  # direction in z of the ray on which a RAY ended
-    pivots: Integers  # pivots done, and covering vectors that did not do
+    pivots: Integers  # pivots done, covering vectors that did not do, and pivots that may be done
     kept: Integers  # a basis to try first, see `again`
 
 
@@ -66,7 +67,7 @@ def lemke_workspace(n: int) -> LemkeWorkspace:
         x=np.zeros(n),
         r=np.zeros(n),
         ray=np.zeros(n),
-        pivots=np.zeros(2, dtype=np.int64),
+        pivots=np.array([0, 0, UNLIMITED]),
         kept=np.zeros(n + 2, dtype=np.int64),
     )
 
@@ -200,6 +201,8 @@ def _walk(A: Any, b: Any, n: int, scale: float, work: Any) -> int:
     row = _begin(A, b, n, scale, work)
     column = n
     for _ in range(20 * n + 50):
+        if work.pivots[0] >= work.pivots[2]:
+            return LIMIT
         _pivot(n, row, column, work)
         work.pivots[0] += 1
         left = work.nonbasic[column]

@@ -225,7 +225,7 @@ def push(s: Stage, h: float) -> int:
         prepare(s.problem, s.work)
         correct(s.world, s)
         s.counts[CORRECTIONS] += 1
-    scale, tolerance = scale_of(s, h), s.rules.tolerance
+    scale, tolerance, s.work.most[0] = scale_of(s, h), s.rules.tolerance, s.rules.budget
     status = _find_impulses(s, h, tolerance, scale)
     _set_travel(s.world, s, h)
     return _strike(s, h, tolerance, scale) if status == SOLVED else status

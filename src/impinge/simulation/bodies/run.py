@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Struct, prepare
-from impinge.contact.coulomb.problem import enlarge, parts
+from impinge.contact.coulomb.problem import UNLIMITED, enlarge, parts
 from impinge.contact.coulomb.solve import solve
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
 from impinge.errors import InputError, StartError
@@ -203,10 +203,12 @@ class SceneRun(Run):
             )
         count = int(s.used[NOW])
         worst = np.argsort(-s.problem.miss[:count])[:_NAMED]
+        spent = int(s.work.counts[:2].sum()) >= s.rules.budget
+        within = f" within a budget of {s.rules.budget} iterations" if spent else ""
         return (
-            f"at t = {self.time:g} s the impulses of {count} contacts were not found: the worst miss their law by "
-            f"{float(s.problem.miss[worst[0]]):.2g} m/s, between {self._pairs(worst)}; "
-            "make the step shorter, or ask for a larger tolerance"
+            f"at t = {self.time:g} s the impulses of {count} contacts were not found{within}: the worst miss their law "
+            f"by {float(s.problem.miss[worst[0]]):.2g} m/s, between {self._pairs(worst)}; "
+            f"{'give a larger budget, ' if spent else ''}make the step shorter, or ask for a larger tolerance"
         )
 
     def _pairs(self, contacts: NDArray[np.int64]) -> str:
@@ -236,6 +238,7 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
         step=float(law.step),
         restitution=float(law.restitution),
         tolerance=float(law.tolerance),
+        budget=int(min(law.budget, UNLIMITED)),
         sample=spacing,
         centered=int(not scene.robots and not scene.grips),
         solve=solve.address,

@@ -22,6 +22,7 @@ class Rules(NamedTuple):
     step: float
     restitution: float
     tolerance: float  # of the impulses: largest miss over the scale of an island
+    budget: int  # most sweeps and Newton iterations for the impulses of one problem
     sample: float  # spacing of recorded rows
     centered: int  # whether velocities are those in the middle of a step, see `smooth`
     solve: int  # addresses of large functions, each compiled once and only if it is needed
