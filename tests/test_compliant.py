@@ -119,6 +119,42 @@ def test_damping_is_right_where_the_relation_is_all_rounding():
         assert damping_of(e, 1.0) == pytest.approx(1 / e, rel=1e-12)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(HERTZIAN),
+    st.floats(0.05, 0.9),
+    st.floats(0.1, 5.0),
+    st.floats(2.0, 50.0),
+    st.sampled_from([1.0, 1.5, 2.5]),
+    st.sampled_from([1e-3, 1.0, 1e2]),
+)
+def test_an_impact_far_faster_than_the_typed_speed_ends_as_the_closed_form_says(kind, e, speed, times, exponent, m):
+    law = kind(stiffness=1e6, exponent=exponent, restitution=e, speed=speed)
+    x = law.gains[2] * times * speed
+    result = impact(law, m, times * speed)
+    assert result.ok, result.reason
+    assert result.certificate.ok, str(result)
+    assert modes_of(result, "wall") == ["Free", "Contact", "Free"]
+    left = 1 + lambertw(-(1 + x) * math.exp(-(1 + x))).real  # (1 + x) exp(−x) = (1 − left) exp(left)
+    assert result["z_dot"][-1] == pytest.approx(left / law.gains[2], rel=1e-5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(1e-9, 1e-2), st.floats(0.1, 100.0), st.floats(-100.0, 100.0))
+def test_the_slopes_of_the_exponential_law_are_those_of_its_force_however_fast(depth, d, x):
+    law, value, slopes = ExponentialHuntCrossley(damping=d), np.zeros(1), np.zeros(2)
+    rate, h = -x / d, 1e-6 / d
+
+    def force(gap, rate):
+        law.prescribe(1, 0, gap, rate, np.array(law.gains), value)
+        return value[0]
+
+    law.slope(1, 0, -depth, rate, np.array(law.gains), slopes)
+    by_gap = (force(-depth * (1 - 1e-6), rate) - force(-depth * (1 + 1e-6), rate)) / (2e-6 * depth)
+    assert slopes[0] == pytest.approx(by_gap, rel=1e-5)
+    assert slopes[1] == pytest.approx((force(-depth, rate + h) - force(-depth, rate - h)) / (2 * h), rel=1e-5)
+
+
 def test_restitution_one_loses_nothing():
     for kind in HERTZIAN:
         result = impact(kind(stiffness=1e5, restitution=1.0), 1.0, 2.0)

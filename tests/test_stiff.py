@@ -8,14 +8,29 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from impinge import Adaptive, Box, ConvexMesh, HalfSpace, HuntCrossley, InputError, KelvinVoigt, Scene, simulate
+from friction_models import feet
+from impinge import (
+    Adaptive,
+    Baumgarte,
+    Box,
+    ConvexMesh,
+    ExponentialHuntCrossley,
+    HalfSpace,
+    HuntCrossley,
+    InputError,
+    KelvinVoigt,
+    Scene,
+    simulate,
+)
 from impinge.compile import Struct, Vector, entry
 from impinge.errors import ImpingeWarning
+from impinge.model import WORKS
 from impinge.simulation.check import laws_of
 from impinge.simulation.dynamics import right_hand_side
 from impinge.simulation.implicit import implicit_step
-from impinge.simulation.plant import Plant, Workspace, workspace
+from impinge.simulation.plant import FORCE, KEPT, KNOWN, Plant, Workspace, workspace
 from impinge.simulation.run import plant_of
+from impinge.simulation.scene_model import SceneModel
 from impinge.simulation.step import dense_state
 from models import shaker
 
@@ -44,6 +59,7 @@ def test_a_stiff_step_is_of_order_five_and_its_path_of_order_four():
     for h in (0.01, 0.005):
         room.y[:2], room.mode[0], room.counts[:] = start, 1, 0
         right_hand_side(*packed, t, room.y, room.K[0])
+        room.rows_start[:] = room.rows
         implicit_step(*packed, t, h)
         truth = solve_ivp(exact, (t, t + h), start, "DOP853", rtol=1e-13, atol=1e-15, dense_output=True).sol
         y = np.zeros(room.y.size)
@@ -80,6 +96,62 @@ def test_a_light_body_on_a_stiff_table_that_moves_follows_it_as_another_solver_s
     explicit = simulate(shaker(), KelvinVoigt(stiffness=k, damping=c), method=Adaptive(implicit=False), **settings)
     assert np.abs(result["z"][-1] - explicit["z"][-1]) <= 1e-8
     assert result.certificate.evaluations <= 1.02 * explicit.certificate.evaluations
+
+
+def pressed(system, law, rng, scale):
+    """Return plant and workspace of a system near its start, with everything that is low closed, and bristles bent."""
+    laws = laws_of(system, law)
+    p = system.parameter_vector({})
+    plant = plant_of(system, laws, p, (400, 40), Adaptive(), 1.0)
+    room = workspace(plant, system.dynamics.size)
+    q, v = system.start_vectors({})
+    if isinstance(system, SceneModel):
+        system.start(q, v, system.input_vector({}))
+    q, v = q + 1e-3 * rng.normal(size=q.size), v + scale * rng.normal(size=v.size)
+    gaps = system.dynamics(q, v, 0.0, system.input_vector({}), p)["g"][plant.nh : plant.nh + plant.nc].ravel()
+    low = np.argsort(gaps)[:3]
+    height = [x.name for x in system.coordinates].index("chip_z" if isinstance(system, SceneModel) else "z")
+    q[height] -= gaps[low[-1]] + 1e-5
+    room.y[: q.size + v.size] = np.concatenate([q, v])
+    for c in low:
+        room.mode[c] = rng.choice([plant.closing[c], plant.sliding[c]]) if plant.bristled[c] else plant.closing[c]
+    bristles = plant.nq + plant.nv + plant.nc + plant.nt
+    room.y[bristles : bristles + plant.nb] = 1e-6 * rng.normal(size=plant.nb)
+    return plant, room
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("law", [KelvinVoigt(), HuntCrossley(), ExponentialHuntCrossley()], ids=str)
+def test_the_slopes_of_a_stiff_step_are_those_of_the_equations_found_anew_or_kept(law, seed):
+    rng = np.random.default_rng(seed)
+    mixed = {"foot0": law, "foot1": Baumgarte(a0=1e4, a1=200, a2=0), "foot2": law}
+    for system, laws in ((SceneModel(chip(rng)), law), (feet(3), mixed)):
+        plant, room = pressed(system, laws, rng, 0.1)
+        packed, size = (Struct(plant), Struct(room)), room.y.size
+        for kept in (0, 1):
+            if kept and not room.implicit.active[1]:
+                break
+            if kept:  # forces are others by now, but it is about where it was, and about as fast
+                room.y[plant.nq : plant.nq + plant.nv] += 1e-5 * rng.normal(size=plant.nv)
+                room.y[2] -= 1e-5
+            right_hand_side(*packed, 0.0, room.y, room.K[0])
+            room.mode[room.rows[FORCE, plant.nh : plant.nh + plant.nc] == 0] = 0  # what would pull is open
+            right_hand_side(*packed, 0.0, room.y, room.K[0])
+            room.rows_start[:] = room.rows
+            room.counts[KNOWN], room.counts[KEPT] = 0, kept
+            implicit_step(*packed, 0.0, 1e-7)
+            assert np.isfinite(room.implicit.error[0])
+            up, down = np.zeros(size), np.zeros(size)
+            for j, i in enumerate(room.implicit.places[: room.implicit.active[0]]):
+                step, y = 1e-8, room.y.copy()
+                y[i] += step
+                right_hand_side(*packed, 0.0, y, up)
+                y[i] -= 2 * step
+                right_hand_side(*packed, 0.0, y, down)
+                truth = (up - down) / (2 * step)
+                assert np.abs(room.implicit.slopes[j] - truth).max() <= 1e-3 * (1 + np.abs(truth).max())
+                work = slice(size - len(WORKS) - plant.nr, size)
+                assert room.implicit.slopes[j][work] == pytest.approx(truth[work], rel=1e-3, abs=1e-4)
 
 
 def chip(rng):

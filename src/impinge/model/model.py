@@ -73,6 +73,13 @@ class Model:
         return tuple(c for c, gap in enumerate(self.gaps) if gap.limited)
 
     @functools.cached_property
+    def steady(self) -> bool:
+        """Whether nothing depends on time: neither motion nor gaps."""
+        e = self.equations
+        motion = ca.veccat(e.M, e.applied, e.bias, e.damping, e.A, e.g, e.rate, e.drift, e.extent, e.extent_rate)
+        return not ca.depends_on(motion, self.symbols.t)
+
+    @functools.cached_property
     def dynamics(self) -> Kernel:
         """The kernel of `dynamics_expressions`."""
         return self._compile("dynamics", self.dynamics_expressions)

@@ -6,10 +6,24 @@ from typing import Any
 
 from impinge.compile import Vector, ask, call, entry, inlined, jit
 from impinge.contact.law import ACCELERATION, NORMAL, SLOW, TOUCHING
+from impinge.contact.law import FORCE as GIVEN
 from impinge.contact.rows import INDEPENDENT, row_forces
 from impinge.simulation.bristles import bend
 from impinge.simulation.contacts import closing_mode, prescribe, prescribe_again, sticks_rigidly
-from impinge.simulation.plant import EVALUATIONS, FORCE, PRESS, RATE, VALUE, WHOLE, Plant, Workspace, impulses, works
+from impinge.simulation.plant import (
+    EVALUATIONS,
+    FORCE,
+    HELD,
+    PRESS,
+    RATE,
+    ROWS,
+    VALUE,
+    WHOLE,
+    Plant,
+    Workspace,
+    impulses,
+    works,
+)
 from impinge.simulation.slide import slide_instead, slip_accelerations
 
 # A sum is nothing if it is this small against its terms: then what rests has no acceleration at all.
@@ -64,14 +78,19 @@ def _fly(plant: Any, w: Any, t: float, y: Any, dy: Any) -> bool:
 
 @entry
 def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector) -> int:
-    """Do the work of `evaluate`; called by address so that its many callers do not each contain it."""
+    """Do the work of `evaluate`; called by address so that its many callers do not each contain it.
+
+    With ``w.counts[HELD]`` set, the forces that laws give are those in ``w.implicit.forces``.
+    """
     nq, nv, nh, nc, ne, nt = plant.nq, plant.nv, plant.nh, plant.nc, plant.ne, plant.nt
     m = nh + nc + plant.ns
     terms, rows, closed, value = w.terms, w.rows, w.prescribed, w.value
-    w.counts[EVALUATIONS] += 1
-    if plant.flight != 0 and in_flight(plant, w) and _fly(plant, w, t, y, dy):
-        return 0
-    call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, terms.free))
+    held = w.counts[HELD]
+    if held != ROWS:
+        w.counts[EVALUATIONS] += 1
+        if held == 0 and plant.flight != 0 and in_flight(plant, w) and _fly(plant, w, t, y, dy):
+            return 0
+        call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, terms.free))
     for i in range(m):
         rows[VALUE, i], rows[RATE, i] = terms.g[i], terms.rate[i]
     if plant.turn != 0:
@@ -89,6 +108,10 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
         value[i] = -plant.stabilization[0] * terms.g[i] - plant.stabilization[1] * terms.rate[i]
     for c in range(nc):
         prescribe(plant, w, c, w.mode[c], terms.g[nh + c], terms.rate[nh + c])
+    if held != 0:
+        for i in range(nh, m):
+            if closed[i] == GIVEN:
+                value[i] = w.implicit.forces[i]
     row_forces(terms.W, terms.drift, closed, value, plant.normal, rows[FORCE], w.solver)
 
     if plant.turn != 0:

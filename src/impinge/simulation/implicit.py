@@ -1,7 +1,7 @@
 """A linearly implicit step, for motion that is stiff: contacts whose springs and dampers are fast against it.
 
-It is for motion on what stands still: f does not depend on time. With J = ∂f/∂y at the start of the step, by finite
-differences, the stages U₁ … U₈ solve
+It is for motion on what stands still: f does not depend on time. With J = ∂f/∂y at the start of the step (see
+`implicit_slopes`), the stages U₁ … U₈ solve
 
     (I/(γh) − J) Uᵢ = f(y + Σ aᵢⱼUⱼ) + Σ cᵢⱼUⱼ/h        j < i
 
@@ -20,36 +20,20 @@ import numpy as np
 
 from impinge.compile import entry, jit
 from impinge.simulation.dynamics import evaluate, evaluate_and_press
+from impinge.simulation.implicit_slopes import assemble_slopes, renew_slopes, write_law_slopes
 from impinge.simulation.implicit_system import END, NEAR, START, factorize, substitute
-from impinge.simulation.plant import KNOWN, Plant, Workspace, acting_place, assign, assign_rows
+from impinge.simulation.plant import KEPT, KNOWN, Plant, Workspace, assign, assign_rows
 from impinge.simulation.step import over_tolerance, watched
-
-# Differences are taken over this share of a velocity, or of 1 m/s if that is more, and of other components: contacts of
-# light bodies are less than a micrometer deep, and their force ends where that does.
-_FASTER, _APART = 1e-7, 1e-9
-
-
-@jit
-def _find_slopes(plant: Any, w: Any, t: float) -> None:
-    """Write the derivatives of f by what acts on the motion, at the start of the step."""
-    s, near = w.implicit, w.implicit.f[NEAR]
-    assign(w.trial, w.y)
-    for j in range(s.x.size):
-        i = acting_place(plant, j)
-        share = _FASTER if plant.nq <= i < plant.nq + plant.nv else _APART
-        w.trial[i] = w.y[i] + share * max(abs(w.y[i]), 1.0)
-        evaluate(plant, w, t, w.trial, near)
-        for k in range(near.size):
-            s.slopes[k, j] = (near[k] - s.f[START, k]) / (w.trial[i] - w.y[i])
-        w.trial[i] = w.y[i]
 
 
 @jit
 def _stands(plant: Any, w: Any, t: float, h: float) -> bool:
-    """Evaluate the start of the step, and tell whether nothing but the state changes f within it.
+    """Tell whether nothing but the state changes f within the step.
 
     Surfaces that move would open contacts at a state that does not follow them, and tell nothing of its slopes.
     """
+    if plant.steady != 0:
+        return True
     now, later = w.implicit.f[START], w.implicit.f[NEAR]
     evaluate(plant, w, t + h, w.y, later)
     evaluate(plant, w, t, w.y, now)
@@ -62,17 +46,18 @@ def _stands(plant: Any, w: Any, t: float, h: float) -> bool:
 @jit
 def _solve(plant: Any, w: Any, h: float, U: Any) -> None:
     """Replace a right-hand side r by the solution of (I/(γh) − J) U = r, for all components."""
-    s, gamma = w.implicit, plant.rosenbrock.gamma
+    s, n, scale = w.implicit, w.implicit.active[0], plant.rosenbrock.gamma * h
     for i in range(U.size):
-        U[i] *= gamma * h
-    for j in range(s.x.size):
-        s.x[j] = U[acting_place(plant, j)]
-    substitute(s.A, s.pivots, s.x)
-    for i in range(U.size):
-        for j in range(s.x.size):
-            U[i] += gamma * h * s.slopes[i, j] * s.x[j]
-    for j in range(s.x.size):
-        U[acting_place(plant, j)] = s.x[j]
+        U[i] *= scale
+    for j in range(n):
+        s.x[j] = U[s.places[j]]
+    substitute(s.A, n, s.pivots, s.x)
+    for j in range(n):
+        slopes, share = s.slopes[j], scale * s.x[j]
+        for i in range(U.size):
+            U[i] += share * slopes[i]
+    for j in range(n):
+        U[s.places[j]] = s.x[j]
 
 
 @jit
@@ -97,21 +82,28 @@ def _write_path(plant: Any, w: Any, h: float) -> None:
 def implicit_step(plant: Plant, w: Workspace, t: float, h: float) -> int:
     """Compute a step as `try_step` does, and write its error relative to the tolerance to the workspace.
 
-    It is infinite where f depends on time. The derivative at the start and its slopes are found, or, if
-    ``w.counts[KNOWN]`` is set, in the workspace already; the derivative at the end is left there.
+    It is infinite where f depends on time. The derivative at the start must be in ``w.K[0]``, and its rows in
+    ``w.rows_start``. It and its slopes are kept in the workspace, and found there if ``w.counts[KNOWN]`` is set; so is
+    the derivative at the end. With ``w.counts[KEPT]`` set, slopes at held forces are those of an earlier step.
     """
-    s, method, n = w.implicit, plant.rosenbrock, w.implicit.x.size
+    s, method = w.implicit, plant.rosenbrock
     U, f = s.U, s.f
     s.error[0] = np.inf
     if w.counts[KNOWN] == 0:
-        if not _stands(plant, w, t, h):
+        stands = _stands(plant, w, t, h)
+        assign(f[START], w.K[0])
+        if not stands:
             return 0
-        _find_slopes(plant, w, t)
+        write_law_slopes(plant, w)
+        if w.counts[KEPT] == 0:
+            renew_slopes(plant, w, t)
+        assemble_slopes(plant, w)
         w.counts[KNOWN] = 1
+    n = s.active[0]
     for i in range(n):
         for j in range(n):
-            s.A[i, j] = (1.0 if i == j else 0.0) - method.gamma * h * s.slopes[acting_place(plant, i), j]
-    if not factorize(s.A, s.pivots):
+            s.A[i, j] = (1.0 if i == j else 0.0) - method.gamma * h * s.slopes[j, s.places[i]]
+    if not factorize(s.A, n, s.pivots):
         return 0
     for stage in range(U.shape[0]):
         for i in range(w.y.size):

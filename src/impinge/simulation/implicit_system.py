@@ -11,13 +11,27 @@ from impinge.simulation.rosenbrock import RODAS5P
 
 # Derivatives: at the start of the step, at its end, and of a neighbor of its start.
 START, END, NEAR = 0, 1, 2
+# Rows of `law`.
+BY_VALUE, BY_RATE, STRESS = 0, 1, 2
 
 
 class ImplicitWorkspace(NamedTuple):
-    """What an implicit step writes to: ny components, of which n act on the motion."""
+    """What an implicit step writes to: ny components, of which up to n act on the motion, and m rows."""
 
-    slopes: Matrix  # ∂f/∂y, ny × n
-    A: Matrix  # I − γh ∂f/∂y of those n, factorized, n × n
+    slopes: Matrix  # ∂f/∂y of what acts, n × ny
+    held: Matrix  # the same while the forces of laws are held
+    push: Matrix  # ∂f by these forces, m × ny
+    stretches: Matrix  # derivatives of what laws are given as values of the rows, n × m
+    speeds: Matrix  # and of the rows' rates
+    law: Matrix  # BY_VALUE, BY_RATE: slopes of the forces that laws give; STRESS: these forces, uncapped; 3 × m
+    given: Integers  # whether a law gives the force of a row
+    change: Vector  # how these forces change with a component, m
+    forces: Vector  # that are held, m
+    stretch: Vector  # values that laws are given at the start, m
+    speed: Vector  # and rates
+    places: Integers  # where what acts stands in the state
+    active: Integers  # how much acts now; whether slopes at held forces may be kept
+    A: Matrix  # I − γh ∂f/∂y of what acts, factorized, n × n
     pivots: Integers
     x: Vector  # a right-hand side, then the solution, n
     path: Vector  # coefficients of one component's path within the step
@@ -26,10 +40,22 @@ class ImplicitWorkspace(NamedTuple):
     error: Vector  # of the step, relative to the tolerance, 1
 
 
-def implicit_workspace(ny: int, n: int) -> ImplicitWorkspace:
-    """Allocate what an implicit step writes to; of nothing where none is taken (ny = n = 0)."""
+def implicit_workspace(ny: int, n: int, m: int) -> ImplicitWorkspace:
+    """Allocate what an implicit step writes to; of nothing where none is taken (ny = n = m = 0)."""
     return ImplicitWorkspace(
-        slopes=np.zeros((ny, n)),
+        slopes=np.zeros((n, ny)),
+        held=np.zeros((n, ny)),
+        push=np.zeros((m, ny)),
+        stretches=np.zeros((n, m)),
+        speeds=np.zeros((n, m)),
+        law=np.zeros((3, m)),
+        given=np.zeros(m, dtype=np.int64),
+        change=np.zeros(m),
+        forces=np.zeros(m),
+        stretch=np.zeros(m),
+        speed=np.zeros(m),
+        places=np.zeros(n, dtype=np.int64),
+        active=np.zeros(2, dtype=np.int64),
         A=np.zeros((n, n)),
         pivots=np.zeros(n, dtype=np.int64),
         x=np.zeros(n),
@@ -41,9 +67,11 @@ def implicit_workspace(ny: int, n: int) -> ImplicitWorkspace:
 
 
 @jit
-def factorize(A: Any, pivots: Any) -> bool:
-    """Replace a square matrix by its triangular factors, and note which rows were exchanged; tell if it is regular."""
-    n = A.shape[0]
+def factorize(A: Any, n: int, pivots: Any) -> bool:
+    """Replace the leading n × n block by its triangular factors, and note which rows were exchanged.
+
+    Return whether it is regular.
+    """
     for k in range(n):
         best = k
         for i in range(k + 1, n):
@@ -65,9 +93,8 @@ def factorize(A: Any, pivots: Any) -> bool:
 
 
 @jit
-def substitute(A: Any, pivots: Any, x: Any) -> None:
+def substitute(A: Any, n: int, pivots: Any, x: Any) -> None:
     """Replace a right-hand side by the solution; the matrix is as `factorize` left it."""
-    n = A.shape[0]
     for k in range(n):
         other = pivots[k]
         x[k], x[other] = x[other], x[k]

@@ -2,8 +2,9 @@
 
 Steps are explicit (Dormand–Prince) at first. Where springs and dampers of contacts are fast, and what they do has long
 since died down, stability keeps them short: the motion is stiff. So where many steps have passed since the equations
-changed, an implicit one is tried (see `implicit`), and kept to as long as it is worth its price: it evaluates the
-equations once for each component that acts on the motion.
+changed, an implicit one is tried (see `implicit`), and kept to as long as it is worth its price. Its slopes are dear:
+they evaluate the equations once for each coordinate and velocity. So they are kept from step to step (see
+`implicit_slopes`) until one fails, or must be clearly shorter than others that they have served for.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ from impinge.simulation.plant import (
     CALLS,
     ERROR,
     EVALUATIONS,
+    FARTHEST,
+    KEPT,
     KNOWN,
     LATELY,
     LEAST_ERROR,
     PATIENCE,
     PER_CALL,
     SET_OUT,
+    SPAN,
     STABLE,
     STEP,
     STIFF,
     TIME,
-    acting,
+    WAIT,
     assign,
 )
 from impinge.simulation.step import stability_ratio, try_step
@@ -40,9 +44,12 @@ _STABLE = 2.5
 # After so many explicit steps an implicit one is tried; where that does not pay, after twice as many the next time, but
 # not after more than the limit.
 _PATIENCE, _LIMIT = 100, 800
-# An implicit step is at most so many times as long as the last; so many are tried before what they cost is compared;
-# and so many times as far must they come. Where motion is smooth and not stiff, explicit steps are the more accurate.
-_GROWTH, _TRIALS, _GAIN = 5.0, 4.0, 4.0
+# An implicit step is at most so many times as long as the last, and the first one as an explicit step of the same work;
+# after so many what they cost is compared. So many times as far must they come: they take more than evaluations.
+_GROWTH, _FIRST, _TRIALS, _GAIN = 5.0, 2.0, 40.0, 1.3
+# Slopes are found anew where a step must be shorter than this share of the longest that they have served for. Where
+# keeping them fails, they are for up to so many steps before that is tried again.
+_WORN, _RENEWED = 0.7, 15
 
 
 @jit
@@ -70,25 +77,34 @@ def be_explicit(w: Any) -> None:
 @jit
 def _set_out(w: Any, implicit: int) -> None:
     """Go on by a method, and note what has been spent until now."""
-    w.counts[STIFF], w.counts[LATELY], w.counts[KNOWN] = implicit, 0, 0
+    w.counts[STIFF], w.counts[LATELY], w.counts[KNOWN], w.counts[KEPT] = implicit, 0, 0, 0
+    w.counts[WAIT] = w.counts[SPAN] = 0
+    _look_back_from_here(w)
+
+
+@jit
+def _look_back_from_here(w: Any) -> None:
     w.counts[CALLS], w.time[SET_OUT] = w.counts[EVALUATIONS], w.time[TIME]
 
 
 @jit
 def _price(plant: Any) -> float:
-    """Return how often an implicit step evaluates the equations."""
-    return acting(plant) + plant.rosenbrock.a.shape[0] + 2.0
+    """Return how often an implicit step whose slopes are kept evaluates the equations."""
+    return plant.rosenbrock.a.shape[0] + (0.0 if plant.steady != 0 else 2.0)
 
 
 @jit
 def _be_explicit_if_cheaper(plant: Any, w: Any) -> None:
     """Return to explicit steps, for twice as long as the last time, if implicit ones are not worth their price.
 
-    They are if they come several times as far as explicit ones for the same work. The next one does not if it is too
-    short for that, nor have all together if they came less far.
+    They are if they come clearly farther than explicit ones for the same work. The next one does not if it is too short
+    for any gain, nor have the last ones together if they came less far.
     """
-    spent, way = w.counts[EVALUATIONS] - w.counts[CALLS], _GAIN * w.time[PER_CALL]
-    behind = spent > _TRIALS * _price(plant) and w.time[TIME] - w.time[SET_OUT] < spent * way
+    spent, way = w.counts[EVALUATIONS] - w.counts[CALLS], w.time[PER_CALL]
+    behind = False
+    if spent > _TRIALS * _price(plant) + plant.nq + plant.nv:
+        behind = w.time[TIME] - w.time[SET_OUT] < _GAIN * spent * way
+        _look_back_from_here(w)
     if behind or w.time[STEP] <= _price(plant) * way:
         w.counts[PATIENCE] = min(2 * w.counts[PATIENCE], _LIMIT)
         w.time[STEP] = w.time[STABLE]
@@ -101,7 +117,12 @@ def shorten(plant: Any, w: Any, h: float, error: float) -> None:
     if not is_implicit(w):
         w.time[STEP] = h * (max(0.2, 0.9 * error**-0.2) if np.isfinite(error) else 0.1)
         return
-    w.time[STEP] = h * (max(0.1, 0.9 * error**-0.2) if np.isfinite(error) else 0.1)
+    if w.counts[KEPT] != 0:  # it may be the slopes
+        w.counts[KEPT] = w.counts[KNOWN] = 0
+        w.counts[WAIT] = w.counts[SPAN] = min(2 * w.counts[SPAN] + 1, _RENEWED)
+        w.time[STEP] = h if error < _GROWTH**5 else h / _GROWTH
+    else:
+        w.time[STEP] = h * (max(0.1, 0.9 * error**-0.2) if np.isfinite(error) else 0.1)
     _return(plant, w)
 
 
@@ -121,6 +142,17 @@ def _return(plant: Any, w: Any) -> None:
 
 
 @jit
+def _keep_slopes(w: Any, h: float) -> None:
+    """Choose whether the next step has the slopes of the last one, which was good."""
+    if w.counts[KEPT] != 0:
+        w.counts[SPAN] = 0
+    w.time[FARTHEST] = max(h, w.time[FARTHEST]) if w.counts[KEPT] != 0 else h
+    serve = w.implicit.active[1] != 0 and w.time[STEP] >= _WORN * w.time[FARTHEST]
+    w.counts[KNOWN], w.counts[KEPT] = 0, serve and w.counts[WAIT] == 0
+    w.counts[WAIT] = max(0, w.counts[WAIT] - 1)
+
+
+@jit
 def lengthen(plant: Any, w: Any, h: float, error: float) -> None:
     """Choose the next length after a step that was good.
 
@@ -129,7 +161,7 @@ def lengthen(plant: Any, w: Any, h: float, error: float) -> None:
     if is_implicit(w):
         proposal = h * min(_GROWTH, 0.9 * max(error, 1e-10) ** -0.2)
         w.time[STEP] = max(proposal, w.time[STEP]) if h < w.time[STEP] else proposal
-        w.counts[KNOWN] = 0
+        _keep_slopes(w, h)
         _be_explicit_if_cheaper(plant, w)
         return
     size = np.log(max(error, 1e-10))
@@ -147,6 +179,8 @@ def _consider(plant: Any, w: Any) -> None:
     w.counts[LATELY] += 1
     spent = w.counts[EVALUATIONS] - w.counts[CALLS]
     if w.counts[LATELY] > w.counts[PATIENCE] and spent > 0:
-        w.time[STABLE], w.time[PER_CALL] = w.time[STEP], (w.time[TIME] - w.time[SET_OUT]) / spent
-        w.time[STEP] = min(_GROWTH * _price(plant) * w.time[PER_CALL], plant.max_step)
+        latest = w.time[STEP] / (plant.tableau.c.size - 1)
+        w.time[STABLE] = w.time[STEP]
+        w.time[PER_CALL] = max((w.time[TIME] - w.time[SET_OUT]) / spent, latest)
+        w.time[STEP] = min(_FIRST * _price(plant) * w.time[PER_CALL], plant.max_step)
         _set_out(w, 1)

@@ -56,6 +56,7 @@ class Plant(NamedTuple):
     stop_slips: int  # what keeps still what sticks
     leap: int  # what steps over contacts that change without end, or 0
     implicit: int  # what steps where the motion is stiff, or 0
+    steady: int  # whether nothing depends on time
     strike: int  # what happens when rigid contacts close, or 0 if none is rigid
     halt: int  # what stops the slips of contacts that close and never slide, or 0 if none is stopped so
     note: int  # what keeps the extremes of a run, of a state
@@ -168,11 +169,16 @@ class Workspace(NamedTuple):
 # Indices into Workspace.time.
 TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED, BEGAN, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 STABLE, PER_CALL, SET_OUT = 11, 12, 13  # length and way per evaluation of explicit steps; when the method changed
+FARTHEST = 14  # the longest step that the slopes kept have served for
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
 STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 3, 4, 5, 6, 7
 CROWD, LEAPS, AGAIN, SLOW, HASTE, STIFF, KNOWN, PATIENCE, LATELY, CALLS = 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
+KEPT, HELD = 18, 19  # whether an implicit step may use slopes that an earlier one has found; what evaluation finds held
+WAIT, SPAN = 20, 21  # for how many steps more slopes are not kept; for how many that was the last time
+# Values of HELD other than zero: the forces that laws give are held; nor do the rows change, so no kernel is called.
+FORCES, ROWS = 1, 2
 
 
 class Log(NamedTuple):
@@ -239,18 +245,6 @@ def works(plant: Any) -> int:
 
 
 @jit
-def acting(plant: Any) -> int:
-    """Return how many components may act on the motion: coordinates, velocities, slips and bristles."""
-    return plant.nq + plant.nv + plant.nt + plant.nb
-
-
-@jit
-def acting_place(plant: Any, j: int) -> int:
-    """Return where the j-th of these stands; the gaps stand between them."""
-    return j if j < plant.nq + plant.nv else j + plant.nc
-
-
-@jit
 def assign(target: Any, source: Any) -> None:
     """Copy a vector into the first elements of another; slices would ask numba for memory."""
     for i in range(source.size):
@@ -289,9 +283,9 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array(
-            [0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0]
+            [0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0, 0.0]
         ),
-        counts=np.zeros(18, dtype=np.int64),
+        counts=np.zeros(22, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
@@ -329,7 +323,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
         impact=impact_workspace(*((plant.nh, plant.nc, plant.ns) if plant.strike or plant.settle else (0, 0, 0))),
-        implicit=implicit_workspace(*((n, plant.nq + plant.nv + plant.nt + plant.nb) if plant.implicit else (0, 0))),
+        implicit=implicit_workspace(*((n, plant.nq + plant.nv + plant.ns, m) if plant.implicit else (0, 0, 0))),
         proof=proof_workspace(plant.proof),
         since=np.zeros(plant.nc),
         extremes=extremes_of(plant.nc, plant.ns),

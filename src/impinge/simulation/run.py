@@ -209,6 +209,7 @@ def plant_of(
         stand=stand_still.address if len(model.gaps) > 1 and tables.slides else 0,
         leap=leap.address if len(model.gaps) > 1 and tables.slides else 0,
         implicit=implicit_step.address if method.implicit and tables.compliant else 0,
+        steady=int(model.steady),
         stop_slips=stop_slips.address if tables.slides else 0,
         strike=strike.address if tables.rigid else 0,
         halt=halt.address if tables.halts else 0,

@@ -77,6 +77,7 @@ class SceneModel:
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
         self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
         self.turn, self.tidy = scene_kernel.turn.address, scene_kernel.tidy.address
+        self.steady = layout.world.followers.size == 0
 
     def _contact_signals(self) -> Iterator[tuple[str, str]]:
         """Yield the names of the signals of all contacts, with what they belong to."""

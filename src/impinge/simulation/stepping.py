@@ -80,6 +80,7 @@ def stepping_plant(
         stop_slips=0,
         leap=0,
         implicit=0,
+        steady=0,
         strike=0,
         halt=0,
         note=note.address,

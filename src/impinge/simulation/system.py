@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 class System(Protocol):
-    """Coordinates, velocities, constraints and contacts by name, and two kernels; see `impinge.Model`."""
+    """Coordinates, velocities, constraints and contacts by name, two kernels, and more; see `impinge.Model`."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -45,4 +45,6 @@ class System(Protocol):
     def dynamics(self) -> Kernel: ...  # noqa: D102
     @property
     def signals(self) -> Kernel: ...  # noqa: D102
+    @property
+    def steady(self) -> bool: ...  # noqa: D102
     def friction_at(self, p: ArrayLike) -> FloatArray: ...  # noqa: D102

@@ -3,8 +3,13 @@
     F = k δⁿ exp(d δ̇),   δ = −γ,   and zero where the gap is open.
 
 For slow motion this is Hunt and Crossley's F = k δⁿ (1 + d δ̇), and it has the same restitution at every speed (see
-`impinge.contact.compliant`), but the force is positive however fast the surfaces part. A speed far above the one at
-which a low restitution is given makes it very stiff: at ten times that speed exp(d δ̇) grows to its tenth power.
+`impinge.contact.compliant`), but the force is positive however fast the surfaces part.
+
+Beyond d δ̇ = 20, where the exponential is 5e8, it goes on as its tangent: a low restitution at a low speed is a large
+d, and a faster impact would otherwise begin with a force that no step is short enough for. The speed after an impact is
+hardly another: for F = k δⁿ g(d δ̇) it follows from ∫ x/g(x) dx up to d v, the x of the impact, and of that hardly
+anything lies beyond 20. For d v up to 1000 it is off by a millionth, and a restitution of 0.05 or more is at its speed
+what was typed.
 """
 
 from __future__ import annotations
@@ -13,9 +18,17 @@ from dataclasses import dataclass
 from math import exp
 from typing import ClassVar
 
-from impinge.compile import Entry, Vector, entry
+from impinge.compile import Entry, Vector, entry, jit
 from impinge.contact.compliant import CONTACT, NonlinearSpring, choose, hold_slip, hold_slopes, power
 from impinge.contact.law import FIRST, FORCE, GAP, NORMAL, watching
+
+_STRAIGHT = 20.0  # exponent beyond which the exponential is replaced by its tangent
+
+
+@jit
+def _growth(x: float) -> float:
+    """Return exp(x), and its tangent at 20 beyond that."""
+    return exp(x) if x <= _STRAIGHT else exp(_STRAIGHT) * (1.0 + x - _STRAIGHT)
 
 
 @entry
@@ -23,7 +36,7 @@ def _prescribe(mode: int, along: int, gap: float, rate: float, a: Vector, value:
     if along != NORMAL:
         return hold_slip(mode, gap, rate, a[3], a[4], value)
     pushes = mode == CONTACT and gap < 0.0
-    value[0] = a[0] * power(-gap, a[1]) * exp(-a[2] * rate) if pushes else 0.0
+    value[0] = a[0] * power(-gap, a[1]) * _growth(-a[2] * rate) if pushes else 0.0
     return FORCE
 
 
@@ -33,9 +46,9 @@ def _slope(mode: int, along: int, gap: float, rate: float, a: Vector, slopes: Ve
         return hold_slopes(mode, a[3], a[4], slopes)
     slopes[0] = slopes[1] = 0.0
     if mode == CONTACT:
-        depth, growth = max(0.0, -gap), exp(-a[2] * rate)
-        slopes[0] = -a[0] * a[1] * depth ** (a[1] - 1.0) * growth
-        slopes[1] = -a[0] * a[2] * power(depth, a[1]) * growth
+        depth, exponent = max(0.0, -gap), -a[2] * rate
+        slopes[0] = -a[0] * a[1] * depth ** (a[1] - 1.0) * _growth(exponent)
+        slopes[1] = -a[0] * a[2] * power(depth, a[1]) * exp(min(exponent, _STRAIGHT))
     return FORCE
 
 
@@ -52,7 +65,7 @@ def _decide(mode: int, gap: float, rate: float, force: float, a: Vector, fired: 
 
 @dataclass(frozen=True)
 class ExponentialHuntCrossley(NonlinearSpring):
-    """Nonlinear spring with exponential damping: F = k δⁿ exp(d δ̇).
+    """Nonlinear spring with exponential damping: F = k δⁿ exp(d δ̇), for d δ̇ above 20 with the tangent of exp.
 
     Args:
         stiffness: k in N/mⁿ.
