@@ -64,6 +64,7 @@ def cones(contacts: int, n: int) -> Cones:
 
 @jit
 def length(x: Any, n: int) -> float:
+    """Return the length of the first part of a vector."""
     total = 0.0
     for i in range(n):
         total += x[i] * x[i]
