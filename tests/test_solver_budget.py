@@ -49,7 +49,7 @@ def test_a_scene_never_makes_more_iterations_in_a_step_than_its_budget_and_says_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ImpingeWarning)
             result = simulate(stack(), law, until=0.1)
-        assert result.solver.sweeps + result.solver.newton <= budget * result.solver.steps
+        assert result.solver.sweeps + result.solver.newton <= budget * result.certificate.steps
         assert (result.solver.missed > 0) == (not result.certificate.ok) == (result.solver.miss > law.tolerance)
 
 

@@ -63,7 +63,8 @@ def cones(contacts: int, n: int) -> Cones:
 
 
 @jit
-def _length(x: Any, n: int) -> float:
+def length(x: Any, n: int) -> float:
+    """Return the length of the first part of a vector."""
     total = 0.0
     for i in range(n):
         total += x[i] * x[i]
@@ -192,7 +193,7 @@ def _proximal_step(w: Any, contacts: int, r: int, sigma: float) -> None:
         w.start[k] = w.y[k]
     value = _at(w, contacts, r, w.y, sigma)
     for _ in range(_NEWTON_STEPS):
-        size, largest, rise = _length(w.gradient, r), 1.0, 0.0
+        size, largest, rise = length(w.gradient, r), 1.0, 0.0
         for k in range(r):
             largest = max(largest, abs(w.y[k]))
         if size <= 1e-15 * largest:
@@ -217,7 +218,7 @@ def _proximal_step(w: Any, contacts: int, r: int, sigma: float) -> None:
             for k in range(r):
                 w.other[k] = w.y[k] + share * w.step[k]
             trial = _at(w, contacts, r, w.other, sigma)
-            better = trial >= value + 1e-4 * share * rise or _length(w.gradient, r) <= 0.5 * size
+            better = trial >= value + 1e-4 * share * rise or length(w.gradient, r) <= 0.5 * size
             if better:
                 break
             share *= 0.5
@@ -235,7 +236,7 @@ def _proves(w: Any, contacts: int, r: int) -> bool:
 
     The direction is then in ``force``.
     """
-    n, asked, size = w.x.size, 0.0, _length(w.missing, r)
+    n, asked, size = w.x.size, 0.0, length(w.missing, r)
     for k in range(r):
         asked += w.load[k] * w.missing[k] / size
     for i in range(n):
@@ -246,7 +247,7 @@ def _proves(w: Any, contacts: int, r: int) -> bool:
         if w.normal[c] < 0 and w.most[c] < np.inf:
             asked -= w.most[c] * _size_of(w, w.x, c)
     _project(w, contacts, w.x, w.force, True)
-    return asked > max(NEARLY, _LARGEST * _length(w.force, n))
+    return asked > max(NEARLY, _LARGEST * length(w.force, n))
 
 
 @jit
@@ -267,7 +268,7 @@ def nearest_force(w: Any, contacts: int, r: int) -> int:
             w.missing[k] = w.load[k]
             for i in range(n):
                 w.missing[k] -= w.V[i, k] * w.force[i]
-        left = _length(w.missing, r) / max(1.0, _length(w.force, n))
+        left = length(w.missing, r) / max(1.0, length(w.force, n))
         stalls = least <= _STALLED and left > 0.5 * least
         if left < least:
             least = left
@@ -285,67 +286,3 @@ def nearest_force(w: Any, contacts: int, r: int) -> int:
     for i in range(n):
         w.force[i] = w.best[i]
     return FOUND if least <= NEARLY else UNSURE
-
-
-@jit
-def balance(B: Any, b: Any, n: int, dependent: float, inconsistent: float, w: Any) -> int:
-    """Write ``V`` and ``load`` such that B λ = b just if Vᵀλ = load; return the number of columns, −1 if there is no λ.
-
-    Rows of B are taken in the order of what is left of them, by Gram–Schmidt, twice. ``w.slope`` and ``w.half`` are
-    what it works in.
-    """
-    rest, known = w.slope, w.x
-    for i in range(n):
-        size = 0.0
-        for j in range(n):
-            size += B[i, j] * B[i, j]
-        size = np.sqrt(size)
-        w.missing[i] = size > 0.0
-        known[i] = b[i] / size if size > 0.0 else 0.0
-        if size == 0.0 and abs(b[i]) > inconsistent:
-            return -1
-        for j in range(n):
-            rest[i, j] = B[i, j] / size if size > 0.0 else 0.0
-    scale, r = max(_length(known, n), 1e-300), 0
-    while r < n:
-        best, row = dependent, -1
-        for i in range(n):
-            left = 0.0
-            for j in range(n):
-                left += rest[i, j] * rest[i, j]
-            left = np.sqrt(left)
-            if w.missing[i] != 0.0 and left > best:
-                best, row = left, i
-        if row < 0:
-            break
-        w.missing[row] = 0.0
-        w.load[r] = known[row] / best
-        for j in range(n):
-            w.V[j, r] = rest[row, j] / best
-        for k in range(r):  # once more, for what rounding left
-            along = 0.0
-            for j in range(n):
-                along += w.V[j, k] * w.V[j, r]
-            w.load[r] -= along * w.load[k]
-            for j in range(n):
-                w.V[j, r] -= along * w.V[j, k]
-        size = 0.0
-        for j in range(n):
-            size += w.V[j, r] * w.V[j, r]
-        size = np.sqrt(size)
-        w.load[r] /= size
-        for j in range(n):
-            w.V[j, r] /= size
-        for i in range(n):
-            if w.missing[i] != 0.0:
-                along = 0.0
-                for j in range(n):
-                    along += w.V[j, r] * rest[i, j]
-                known[i] -= along * w.load[r]
-                for j in range(n):
-                    rest[i, j] -= along * w.V[j, r]
-        r += 1
-    for i in range(n):
-        if w.missing[i] != 0.0 and abs(known[i]) > inconsistent * scale:
-            return -1
-    return r

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, entry, jit
+from impinge.contact.balance import balance
 from impinge.contact.friction import CREEP, length
 from impinge.contact.lcp.cone import contact_impulses
 from impinge.contact.lcp.lemke import SOLVED
-from impinge.contact.nearest_force import FOUND, balance, nearest_force
+from impinge.contact.nearest_force import FOUND, nearest_force
 from impinge.contact.restitution import MISS, energy_given, impulses_with_restitution
 from impinge.contact.rows import minimum_norm, pivoted_cholesky
 from impinge.simulation.plant import RATE, VALUE, assign

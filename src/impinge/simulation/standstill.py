@@ -15,8 +15,9 @@ import numpy as np
 
 from impinge.compile import entry, jit
 from impinge.contact import friction
+from impinge.contact.balance import balance
 from impinge.contact.law import NOTHING, SLOW, TOUCHING
-from impinge.contact.nearest_force import FOUND, balance, nearest_force
+from impinge.contact.nearest_force import FOUND, nearest_force
 from impinge.simulation.contacts import sticks_rigidly
 from impinge.simulation.plant import FORCE, RATE, VALUE, Plant, Workspace
 from impinge.simulation.settle import choose, pose
