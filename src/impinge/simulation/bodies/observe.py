@@ -6,8 +6,8 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.geometry.table import GAP
-from impinge.simulation.bodies.push import rate_of
 from impinge.simulation.bodies.stage import NOW, TIME
+from impinge.simulation.bodies.work import rate_of
 from impinge.simulation.extremes import CREATED, DEPTH, DRIVE, EXCESS, RUB, WORST, keep
 from impinge.simulation.observe import MOVES
 

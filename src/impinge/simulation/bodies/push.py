@@ -19,27 +19,14 @@ from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.smooth import turn_on
 from impinge.simulation.bodies.stage import CORRECTIONS, NOW, Stage
+from impinge.simulation.bodies.work import MISSES, apply, creates, moderate, rate_of
 from impinge.simulation.impulses import SHUT
 
-_MISSES = 10.0  # so many times what the solver misses is none
-_NOTHING = 1e-12  # share of the energy that impulses move: less than that is rounding
 _BENT = 4.0  # times what gravity does: how far a gap that bends within a step may be below zero, and return in the next
 _TWICE = 2.0  # as fast as a gap closes that bends steadily, it may return
 _BEYOND = 1e3  # over the fastest rate of approach: faster than any contact comes to approach
 
 TOUCHING = 1e-12  # a gap that is no more than rounding of positions, m: redundant contacts would share loads by it
-
-
-@jit
-def rate_of(problem: Any, c: int, r: int, v: Any) -> float:
-    """Return what velocities of the blocks do to a row of a contact."""
-    D, total = v.shape[1], 0.0
-    for side in range(2):
-        b = problem.body[c, side]
-        if b >= 0:
-            for j in range(D):
-                total += problem.J[c, r, side * D + j] * v[b, j]
-    return total
 
 
 @jit
@@ -114,98 +101,6 @@ def _forget(s: Any) -> None:
 
 
 @jit
-def work_of(s: Any, before: Any) -> float:
-    """Return the work of the impulses: p times the mean of the rates with velocities before, and with v⁺."""
-    problem, total = s.problem, 0.0
-    for c in range(s.used[NOW]):
-        for r in range(3):
-            if problem.impulse[c, r] != 0.0:
-                mean = 0.5 * (rate_of(problem, c, r, before) + rate_of(problem, c, r, problem.v))
-                total += problem.impulse[c, r] * mean
-    return total
-
-
-@jit
-def created_of(s: Any) -> float:
-    """Return the work of the impulses as seen from the surfaces, which move on their own."""
-    problem, total = s.problem, work_of(s, s.problem.free)
-    for c in range(s.used[NOW]):
-        total -= problem.impulse[c, 0] * s.pushed[c]
-        for r in range(3):
-            if problem.impulse[c, r] != 0.0:
-                total += problem.impulse[c, r] * problem.bias[c, r]
-    return total
-
-
-@jit
-def _creates(s: Any) -> bool:
-    """Tell whether impulses give energy, beyond rounding and what the solver misses."""
-    problem, created, miss = s.problem, created_of(s), _MISSES * s.work.residual[0]
-    if created <= 0.0:
-        return False
-    moved = 0.0
-    for c in range(s.used[NOW]):
-        for r in range(3):
-            p = problem.impulse[c, r]
-            if p != 0.0:
-                moved += abs(p) * (_NOTHING * abs(rate_of(problem, c, r, problem.free)) + miss)
-    return created > moved
-
-
-@jit
-def _apply(s: Any) -> None:
-    """Write v⁺ from v⁻ and the impulses."""
-    problem = s.problem
-    D = problem.v.shape[1]
-    for b in range(problem.v.shape[0]):
-        for j in range(D):
-            problem.v[b, j] = problem.free[b, j]
-    for c in range(s.used[NOW]):
-        for r in range(3):
-            p = problem.impulse[c, r]
-            if p != 0.0:
-                for side in range(2):
-                    b = problem.body[c, side]
-                    if b >= 0:
-                        for j in range(D):
-                            problem.v[b, j] += problem.response[c, r, side * D + j] * p
-
-
-@jit
-def _moderate(s: Any) -> None:
-    """Mix impulses after which gaps leave (in the problem) and others (in ``plain``) so that no energy is gained.
-
-    Along the straight line between the two the work is a quadratic polynomial that is not positive at its start.
-    """
-    problem, count = s.problem, s.used[NOW]
-    full = created_of(s)
-    if full <= 0.0:
-        return
-    for c in range(count):
-        for r in range(3):
-            problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
-    _apply(s)
-    none = min(created_of(s), 0.0)
-    low, high = 0.0, 1.0
-    slope = 0.0
-    for c in range(count):
-        for r in range(3):
-            rate = rate_of(problem, c, r, problem.v) + problem.bias[c, r] - (s.pushed[c] if r == 0 else 0.0)
-            slope += (s.plain[c, r] - problem.impulse[c, r]) * rate
-    curve = full - none - slope
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if none + middle * (slope + middle * curve) <= 0.0:
-            low = middle
-        else:
-            high = middle
-    for c in range(count):
-        for r in range(3):
-            problem.impulse[c, r] += low * (s.plain[c, r] - problem.impulse[c, r])
-    _apply(s)
-
-
-@jit
 def _end_rate(s: Any, c: int) -> float:
     """Return the rate of a gap that the velocities found give it, without what the gap asks for."""
     return rate_of(s.problem, c, 0, s.problem.v) + s.problem.bias[c, 0] - s.pushed[c]
@@ -218,7 +113,7 @@ def _is_struck(s: Any, c: int, h: float) -> bool:
     if not problem.impulse[c, 0] > 0.0:
         return False
     smooth = abs(rate_of(problem, c, 0, problem.free) - rate_of(problem, c, 0, s.before)) + abs(_ahead(s, c))
-    return -_end_rate(s, c) > smooth + SHUT / h + _MISSES * s.work.residual[0]
+    return -_end_rate(s, c) > smooth + SHUT / h + MISSES * s.work.residual[0]
 
 
 @jit
@@ -234,7 +129,7 @@ def _ask_of_struck(s: Any, h: float) -> bool:
         return False
     for c in range(s.used[NOW]):
         rate, pushes = _end_rate(s, c), s.problem.impulse[c, 0] > 0.0
-        shut = pushes or rate + s.pushed[c] <= SHUT / h + _MISSES * s.work.residual[0]
+        shut = pushes or rate + s.pushed[c] <= SHUT / h + MISSES * s.work.residual[0]
         asked = -max(rate, 0.0) if shut else beyond
         s.problem.bias[c, 0] += asked - s.pushed[c]
         s.pushed[c] = asked
@@ -254,11 +149,11 @@ def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
     status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
     if status == NO_ROOM:
         return NO_ROOM
-    if status != SOLVED or _creates(s):
+    if status != SOLVED or creates(s):
         for c in range(count):
             for r in range(3):
                 problem.impulse[c, r] = s.plain[c, r]
-        _apply(s)
+        apply(s)
         s.work.residual[0], s.work.residual[1], s.work.residual[3] = miss, size, share
     return SOLVED
 
@@ -269,7 +164,7 @@ def _find_impulses(s: Any, h: float, tolerance: float, scale: float) -> int:
     problem, count = s.problem, s.used[NOW]
     leaves = _require(s, h, True)
     status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
-    if status == NO_ROOM or not leaves or not _creates(s):
+    if status == NO_ROOM or not leaves or not creates(s):
         return status
     _forget(s)
     for c in range(count):
@@ -282,8 +177,8 @@ def _find_impulses(s: Any, h: float, tolerance: float, scale: float) -> int:
     for c in range(count):
         for r in range(3):
             problem.impulse[c, r], s.plain[c, r] = s.plain[c, r], problem.impulse[c, r]
-    _apply(s)
-    _moderate(s)
+    apply(s)
+    moderate(s)
     return status
 
 

@@ -20,7 +20,6 @@ from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move, posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import EVENTS, SceneLog, add_events, add_row
 from impinge.simulation.bodies.observe import note_contacts, note_depths
-from impinge.simulation.bodies.push import created_of, work_of
 from impinge.simulation.bodies.rest import fall_asleep, find_quiet, keep_impulses, wake_all
 from impinge.simulation.bodies.smooth import set_velocities, smooth_velocities, turn_on
 from impinge.simulation.bodies.stage import (
@@ -52,6 +51,7 @@ from impinge.simulation.bodies.stage import (
     Stage,
 )
 from impinge.simulation.bodies.touch import deepest, keep, set_reach
+from impinge.simulation.bodies.work import created_of, work_of
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
 
 NO_ROOM = 10  # for contacts
