@@ -1,4 +1,4 @@
-"""Bodies in time steps: how deep they are in each other, by a rule of its own, and what impacts do to energy and momentum."""
+"""Bodies in time steps: how deep they are in each other, and what impacts do to energy and momentum."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_rule_knows_how_deep_boxes_are():
 
 
 def pour(count, seed, small, large, walls=True, spin=0.0):
-    """Boxes of random sizes and attitudes, layer over layer, above a floor or in a bin; half their edges; its planes."""
+    """Boxes of random sizes and attitudes above a floor, or in a bin; half their edges; the planes."""
     rng = np.random.default_rng(seed)
     edges = rng.uniform(small, large, size=(count, 3))
     cell, side = 1.75 * large, max(2, int(np.ceil((count / 2) ** (1 / 3))))

@@ -56,7 +56,8 @@ class Verdict:
     * ``penetration`` takes the place of the gap while open, closed or not: gaps are linear over a step, so that they
       end below zero by as much as they bend within it. Limit: twice the largest difference between a gap and where its
       rate would have brought it, which is O(h²), and the depth at the start; explicit steps see a contact after it has
-      closed and then still move on, so that the way of two steps is added, which is O(h).
+      closed and then still move on, so that the way of two steps is added, which is O(h). Bodies of a scene are moved
+      apart at the end of a step: its limit is 5 µm, whatever the step.
     * ``contact laws`` of a scene: by how much an impulse missed its contact's law, over the scale that the tolerance is
       of. Limit: the tolerance.
     * ``work of impacts`` is that of every step, without what it takes to lift a gap that is below zero; the power of

@@ -15,8 +15,9 @@ from impinge.geometry.table import GAP
 from impinge.scene.world import FREE, STANDS
 from impinge.simulation.bodies.correct import correct
 from impinge.simulation.bodies.frames import set_frames, set_shapes
+from impinge.simulation.bodies.rows import write_rows
 from impinge.simulation.bodies.stage import CORRECTIONS, GRIPPED, LAST, NOW, REST, TIME, Stage
-from impinge.simulation.bodies.touch import add_pair, deepest, write_rows
+from impinge.simulation.bodies.touch import add_pair, deepest
 
 DEEP = 5e-6  # m: what is deeper is moved apart
 LEFT = 1e-6  # m: until nothing is deeper than this

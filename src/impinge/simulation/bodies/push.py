@@ -17,6 +17,7 @@ from impinge.contact.coulomb.solve import NO_ROOM, SOLVED
 from impinge.contact.coulomb.sweeps import prepare
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
+from impinge.simulation.bodies.rows import carry_rows, write_rows
 from impinge.simulation.bodies.smooth import turn_on
 from impinge.simulation.bodies.stage import CORRECTIONS, NOW, Stage
 from impinge.simulation.bodies.work import MISSES, apply, creates, moderate, rate_of
@@ -137,6 +138,16 @@ def _ask_of_struck(s: Any, h: float) -> bool:
 
 
 @jit
+def _carry(s: Any, h: float) -> None:
+    """Let the impulses of an impact act where gaps will have closed."""
+    problem = s.problem
+    for c in range(s.used[NOW]):
+        gap, closes = s.now.point[c, GAP], -rate_of(problem, c, 0, problem.free) - problem.bias[c, 0] + s.pushed[c]
+        if gap > 0.0 and s.kept[c] < 0 and closes * h >= gap:
+            carry_rows(s.world, s, c, gap / closes)
+
+
+@jit
 def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
     """Replace v⁺ by that of the whole impact if something is struck; if that is not found, all stays as it is."""
     problem, count = s.problem, s.used[NOW]
@@ -146,11 +157,15 @@ def _strike(s: Any, h: float, tolerance: float, scale: float) -> int:
     for c in range(count):
         for r in range(3):
             s.plain[c, r] = problem.impulse[c, r]
+    _carry(s, h)
     status = ask(s.rules.solve, (problem, s.work, tolerance, scale))
     if status == NO_ROOM:
         return NO_ROOM
     if status != SOLVED or creates(s):
+        write_rows(s.world, s)
+        prepare(problem, s.work)
         for c in range(count):
+            problem.bias[c, 0] += s.pushed[c]
             for r in range(3):
                 problem.impulse[c, r] = s.plain[c, r]
         apply(s)
