@@ -117,6 +117,8 @@ def test_nor_are_three_hundred():
 
 # Impacts in free space
 
+SMALLEST = 0.1  # edge of a box, m
+
 
 def collision(seed):
     """Boxes that fly towards each other; their masses, and their inertias."""
@@ -125,7 +127,7 @@ def collision(seed):
     for k in range(int(rng.integers(2, 5))):
         away = rng.normal(size=3)
         away /= np.linalg.norm(away)
-        shape, mass = Box(*rng.uniform(0.1, 0.2, 3).tolist()), float(rng.uniform(0.5, 2.0))
+        shape, mass = Box(*rng.uniform(SMALLEST, 0.2, 3).tolist()), float(rng.uniform(0.5, 2.0))
         masses.append(mass)
         inertias.append(shape.inertia / shape.volume * mass)
         at, velocity, spin = away * (0.4 + 0.3 * k), -away * rng.uniform(0.5, 1.5), 3 * rng.normal(size=3)
@@ -136,8 +138,8 @@ def collision(seed):
 
 
 def momentum_of(result, masses, inertias):
-    """Return linear and angular momentum in every row."""
-    linear, angular = 0.0, 0.0
+    """Return linear and angular momentum in every row, and how large the parts of the angular one are at the start."""
+    linear, angular, size = 0.0, 0.0, 0.0
     for k, (mass, inertia) in enumerate(zip(masses, inertias, strict=True)):
         x = np.stack([result[f"b{k}_{c}"] for c in "xyz"], axis=1)
         v = np.stack([result[f"b{k}_{c}_dot"] for c in "xyz"], axis=1)
@@ -145,20 +147,22 @@ def momentum_of(result, masses, inertias):
         axes = Rotation.from_quat(np.stack([result[f"b{k}_q{c}"] for c in "xyzw"], axis=1))
         linear = linear + mass * v
         angular = angular + mass * np.cross(x, v) + axes.apply(w @ inertia)
-    return linear, angular
+        size += mass * SMALLEST * np.linalg.norm(v[0]) + np.linalg.norm(inertia @ w[0])
+    return linear, angular, size
 
 
-def check_collision(seed, restitution):
+def check_collision(seed, restitution, step=1e-3):
     scene, masses, inertias = collision(seed)
-    law = Complementarity(step=1e-3, restitution=restitution)
-    result = simulate(scene, law, until=0.8, sample=1e-3)
+    law = Complementarity(step=step, restitution=restitution)
+    result = simulate(scene, law, until=0.8, sample=step)
     assert result.certificate.ok, result
     energy = result["energy_kinetic"]
     assert np.diff(energy).max() <= 1e-13 * energy[0]
-    linear, angular = momentum_of(result, masses, inertias)
+    linear, angular, size = momentum_of(result, masses, inertias)
     assert np.abs(linear - linear[0]).max() <= 1e-12
-    if restitution > 0.0:
-        assert np.abs(angular - angular[0]).max() <= 1e-4 * (np.abs(angular[0]).max() + 0.01)
+    drift = np.linalg.norm(angular - angular[0], axis=1).max() / size
+    # Without restitution positions move on with the velocity that closes a gap, and what slides meanwhile is lost.
+    assert drift <= (2.0 if restitution == 0.0 else 0.1) * step
     return bool(result.events)
 
 

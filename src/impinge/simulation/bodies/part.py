@@ -11,13 +11,13 @@ from typing import Any
 
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.sweeps import prepare
-from impinge.geometry.table import GAP
+from impinge.geometry.table import FEATURE, GAP
 from impinge.scene.world import FREE, STANDS
 from impinge.simulation.bodies.correct import correct
 from impinge.simulation.bodies.frames import set_frames, set_shapes
 from impinge.simulation.bodies.rows import write_rows
 from impinge.simulation.bodies.stage import CORRECTIONS, GRIPPED, LAST, NOW, REST, TIME, Stage
-from impinge.simulation.bodies.touch import add_pair, deepest
+from impinge.simulation.bodies.touch import add_pair, deepest, seek
 
 DEEP = 5e-6  # m: what is deeper is moved apart
 LEFT = 1e-6  # m: until nothing is deeper than this
@@ -76,6 +76,20 @@ def _look_again(world: Any, s: Any) -> bool:
     return True
 
 
+@jit
+def _note_bends(s: Any) -> None:
+    """Note how far the gaps of the last step are from where its rates brought them, before anything is moved apart."""
+    now, last, first = s.now, s.last, 0
+    for c in range(s.used[NOW]):
+        a, b = now.shapes[c, 0], now.shapes[c, 1]
+        k = first = seek(s, first, a, b)
+        while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
+            if last.point[k, FEATURE] == now.point[c, FEATURE]:
+                last.bend[k] = now.point[c, GAP] - last.expected[k]
+                break
+            k += 1
+
+
 @entry
 def part(s: Stage, h: float) -> int:
     """Move apart what has come too deep in the step of length h that ended; 0 if there is no room for contacts."""
@@ -92,11 +106,12 @@ def part(s: Stage, h: float) -> int:
             return 0
         if deepest(s) >= -limit:
             break
+        if limit == DEEP:
+            _note_bends(s)
+            s.counts[CORRECTIONS] += 1
+            s.counts[REST] = 0
         write_rows(world, s)
         prepare(s.problem, s.work)
         correct(world, s)
-        if limit == DEEP:
-            s.counts[CORRECTIONS] += 1
-            s.counts[REST] = 0
         limit = LEFT
     return 1

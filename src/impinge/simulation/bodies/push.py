@@ -19,7 +19,7 @@ from impinge.geometry.table import GAP
 from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.rows import carry_rows, write_rows
 from impinge.simulation.bodies.smooth import turn_on
-from impinge.simulation.bodies.stage import CORRECTIONS, NOW, Stage
+from impinge.simulation.bodies.stage import CORRECTIONS, LENGTH, NOW, Stage
 from impinge.simulation.bodies.work import MISSES, apply, creates, moderate, rate_of
 from impinge.simulation.impulses import SHUT
 
@@ -84,6 +84,8 @@ def _require(s: Any, h: float, leave: bool) -> bool:
     problem, any_leaves = s.problem, False
     for c in range(s.used[NOW]):
         gap, wanted = s.now.point[c, GAP] + h * _ahead(s, c), 0.0
+        if s.rules.centered != 0 and h == s.time[LENGTH]:
+            gap += s.now.bend[c]
         if leave and s.rules.restitution > 0.0:
             wanted = _rebound(s, c, h)
         asked = max(gap, -_depth_to_return(s, c, h) if leave else 0.0)

@@ -73,6 +73,8 @@ class Contacts(NamedTuple):
     share: Vector  # (…,): of the load of its pair of shapes, as it was when friction was placed
     axes: Cube  # (…, 3, 3): normal and two tangents, row by row
     impulse: Matrix  # (…, 3): along these, of the step that ended
+    expected: Vector  # (…,): gap where the rates of that step bring it
+    bend: Vector  # (…,): how far below that it came in the last step; NaN if nobody looked
     given: Vector  # (…,): impulse of its pair of shapes since they began to push, at the first contact of the pair
 
 
@@ -148,6 +150,8 @@ def contacts_of(capacity: int) -> Contacts:
         share=np.zeros(capacity),
         axes=np.zeros((capacity, 3, 3)),
         impulse=np.zeros((capacity, 3)),
+        expected=np.zeros(capacity),
+        bend=np.zeros(capacity),
         given=np.zeros(capacity),
     )
 

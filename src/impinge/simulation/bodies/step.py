@@ -51,7 +51,7 @@ from impinge.simulation.bodies.stage import (
     Stage,
 )
 from impinge.simulation.bodies.touch import deepest, keep, set_reach
-from impinge.simulation.bodies.work import created_of, work_of
+from impinge.simulation.bodies.work import created_of, rate_of, work_of
 from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
 
 NO_ROOM = 10  # for contacts
@@ -88,12 +88,13 @@ def _outran(world: Any, s: Any, h: float) -> bool:
 
 
 @jit
-def _note(s: Any, kick: float) -> None:
+def _note(s: Any, h: float, kick: float) -> None:
     """Keep the extremes of the step for the certificate."""
     problem, tally = s.problem, s.tally
     note_contacts(s, kick)
     for c in range(s.used[NOW]):
         gap, force = s.now.point[c, GAP], problem.impulse[c, 0] / kick
+        s.now.expected[c] = gap + h * (rate_of(problem, c, 0, s.travel) + problem.bias[c, 0] - s.pushed[c])
         if force > 0.0:
             for side in range(2):
                 if problem.body[c, side] >= 0:
@@ -197,7 +198,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
     if not _finite(problem.v):
         return NOT_FINITE
     keep_impulses(s)
-    _note(s, kick)
+    _note(s, h, kick)
     if s.rules.note_grips != 0:
         ask(s.rules.note_grips, (s, h))
     add_events(s, log, end)

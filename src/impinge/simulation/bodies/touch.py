@@ -10,7 +10,7 @@ linear in the velocities of what can be pushed (J), plus what moves on its own (
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isnan, nan, sqrt
 from typing import Any
 
 from impinge.compile import ask, entry, jit
@@ -93,7 +93,7 @@ def _kept(world: Any, s: Any, fa: int, fb: int) -> bool:
 
 
 @jit
-def _seek(s: Any, first: int, a: int, b: int) -> int:
+def seek(s: Any, first: int, a: int, b: int) -> int:
     """Return where the contacts of two shapes start in the last step, not before a place; both lists are in order."""
     last = s.last
     while first < s.used[LAST] and (
@@ -200,7 +200,7 @@ def find_contacts(world: Any, s: Any, h: float) -> bool:
     for k in range(found):
         a, b = s.pairs[k, 0], s.pairs[k, 1]
         if _kept(world, s, shapes.frame[a], shapes.frame[b]):
-            first = _seek(s, first, a, b)
+            first = seek(s, first, a, b)
             many = _copy_last(s, first, count, a, b)
         else:
             many = add_pair(world, s, a, b, h, count)
@@ -231,11 +231,14 @@ def remember(s: Any) -> None:
         s.match[c] = s.kept[c]
         if s.kept[c] >= 0:
             continue
-        a, b, now.share[c] = now.shapes[c, 0], now.shapes[c, 1], 0.0
-        k = first = _seek(s, first, a, b)
+        a, b, now.share[c], now.bend[c] = now.shapes[c, 0], now.shapes[c, 1], 0.0, 0.0
+        k = first = seek(s, first, a, b)
         while k < s.used[LAST] and last.shapes[k, 0] == a and last.shapes[k, 1] == b:
             if last.point[k, FEATURE] == now.point[c, FEATURE]:
                 s.match[c], now.share[c] = k, last.share[k]
+                if last.impulse[k, 0] > 0.0:
+                    came = now.point[c, GAP] - last.expected[k]
+                    now.bend[c] = min(came if isnan(last.bend[k]) else last.bend[k], 0.0)
                 if _same(now.axes[c], last.axes[k]):  # then nothing is to be rounded: what rests stays exactly so
                     for r in range(3):
                         impulse[c, r] = last.impulse[k, r]
@@ -265,6 +268,7 @@ def keep(s: Any) -> None:
             for j in range(3):
                 last.axes[c, r, j] = now.axes[c, r, j]
         last.given[c], last.share[c] = now.given[c], now.share[c]
+        last.expected[c], last.bend[c] = now.expected[c], nan
 
 
 @entry
