@@ -25,6 +25,7 @@ from impinge.simulation.impulses import SHUT
 
 _BENT = 4.0  # times what gravity does: how far a gap that bends within a step may be below zero, and return in the next
 _TWICE = 2.0  # as fast as a gap closes that bends steadily, it may return
+_CREEP = 0.25  # share of what it is deep by that a gap returns, beside what it bends: all at once would swing
 _BEYOND = 1e3  # over the fastest rate of approach: faster than any contact comes to approach
 
 TOUCHING = 1e-12  # a gap that is no more than rounding of positions, m: redundant contacts would share loads by it
@@ -54,9 +55,9 @@ def scale_of(s: Any, h: float) -> float:
 def _depth_to_return(s: Any, c: int, h: float) -> float:
     """Return how far below zero a gap may be to return within the step: no faster than it closes without impulses.
 
-    Where surfaces or turns bend a gap, it is below zero by h²γ̈/2 as a step begins, and closes at hγ̈/2 along the last
+    Where surfaces or turns bend a gap, it comes below zero by h²γ̈/2 within a step, and closes at hγ̈/2 along the last
     velocities; what stands still closes at none, and returns at none. Bends of more than a few times gravity are moved
-    apart. Impulses that bring a gap back at no more than these rates give no energy.
+    apart. An impulse that brings a gap back at no more than these rates gives no energy, unless it presses others.
     """
     problem, own = s.problem, s.problem.bias[c, 0]
     closes = min(-rate_of(problem, c, 0, problem.free) - own, -_TWICE * (rate_of(problem, c, 0, s.before) + own))
@@ -83,9 +84,10 @@ def _require(s: Any, h: float, leave: bool) -> bool:
     """Write what gaps ask of the velocities; return whether any is to rebound or to return, if they may."""
     problem, any_leaves = s.problem, False
     for c in range(s.used[NOW]):
-        gap, wanted = s.now.point[c, GAP] + h * _ahead(s, c), 0.0
+        gap, wanted = s.now.point[c, GAP], 0.0
         if s.rules.centered != 0 and h == s.time[LENGTH]:
-            gap += s.now.bend[c]
+            gap = gap + s.now.bend[c] if gap > 0.0 else min(gap, s.now.bend[c] + _CREEP * gap)
+        gap += h * _ahead(s, c)
         if leave and s.rules.restitution > 0.0:
             wanted = _rebound(s, c, h)
         asked = max(gap, -_depth_to_return(s, c, h) if leave else 0.0)
