@@ -168,7 +168,7 @@ def check_collision(seed, restitution, step=1e-3):
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_impacts_in_free_space_create_no_energy_and_keep_momentum(restitution):
-    assert sum(check_collision(seed, restitution) for seed in (2, 17, 30, 45, 265)) >= 4
+    assert sum(check_collision(seed, restitution) for seed in (2, 6, 23, 37, 57, 265)) >= 5
 
 
 @pytest.mark.slow
