@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.ordering import find_islands
 from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work
-from impinge.contact.coulomb.proximal import EXTRA, GOOD, clear, find_any, find_smallest, let_drift
+from impinge.contact.coulomb.proximal import EXTRA, FINE, GOOD, clear, find_any, find_smallest, let_drift
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
 
-_FINE = 1e-10  # miss over the scale up to which impulses of the last step serve, if the tolerance allows it
 _COARSE = 1e-6  # tolerance from which on sweeps may be enough
 _FEW, _MANY = 6.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
 _REDUNDANT = 3  # contacts for each body from which on sweeps are slow: they share what is redundant
 _ROUNDS, _SOME, _LAST = 60, 5, 200  # rounds of sweeps instead of factors, beside them; sweeps before the last attempt
+_FALLS, _STALLED = 0.9, 5  # part to which the largest miss must fall within so many rounds, if nothing else is left
 
 
 @jit
@@ -66,16 +66,27 @@ def _keep(problem: Any, work: Any, i: int, back: bool) -> None:
 
 
 @jit
-def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
-    """Sweep over an island, a limited number of rounds; say whether its largest miss is below the limit."""
-    below, rounds = 0, 0
-    while below == 0 and rounds < most:
-        if 2 * rounds == _ROUNDS:  # what there was may have led astray
+def _sweep(problem: Any, work: Any, i: int, limit: float, most: int, wait: int) -> bool:
+    """Sweep over an island, a limited number of rounds; say whether its largest miss is below the limit.
+
+    Impulses that jam grow until something slides, and sweeps take very long to get there. They begin once more from
+    none where so many rounds together bring little, or half of all are over, and end where that happens again.
+    """
+    rounds, since, least, again = 0, 0, np.inf, False
+    while rounds < most:
+        if ask(work.calls[ACCELERATE], (problem, work, i, limit)) != 0:
+            return True
+        rounds, since = rounds + 1, since + 1
+        if work.residual[2] < _FALLS * least:
+            least, since = work.residual[2], 0
+        stalls = since >= wait
+        if stalls and again:
+            return False
+        if not again and (stalls or 2 * rounds >= _ROUNDS):  # what there was may have led astray
             clear(problem, work, i)
             ask(work.calls[MISSES], (problem, work, i))
-        below = ask(work.calls[ACCELERATE], (problem, work, i, limit))
-        rounds += 1
-    return below != 0
+            since, least, again = 0, np.inf, True
+    return False
 
 
 @jit
@@ -110,7 +121,7 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     smallest impulses. If that fails find any, from none and then from many sweeps, and go on from there.
     """
     ask(work.calls[MISSES], (problem, work, i))
-    if work.residual[2] <= min(limit, max(EXTRA * limit, _FINE * work.residual[1])):
+    if work.residual[2] <= min(limit, max(EXTRA * limit, FINE * work.residual[1])):
         return SOLVED
     if work.residual[2] > work.residual[1]:  # none at all are better
         clear(problem, work, i)
@@ -120,11 +131,12 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
     coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / contacts
     if coarse and (fill > _FEW or contacts < _REDUNDANT * bodies):
-        if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS):
+        wait = _STALLED if fill > _MANY else _ROUNDS
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS, wait):
             return SOLVED
         if fill > _MANY:
             return UNSOLVED
-    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME)):
+    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME, _SOME)):
         return SOLVED
     if find_smallest(problem, work, i, limit, True):
         return SOLVED
