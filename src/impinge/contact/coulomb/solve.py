@@ -19,7 +19,6 @@ _COARSE = 1e-6  # tolerance from which on sweeps may be enough
 _FEW, _MANY = 6.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
 _REDUNDANT = 3  # contacts for each body from which on sweeps are slow: they share what is redundant
 _ROUNDS, _SOME, _LAST = 60, 5, 200  # rounds of sweeps instead of factors, beside them; sweeps before the last attempt
-_FALLS, _STALLED = 0.9, 5  # part to which the largest miss must fall within so many rounds, if nothing else is left
 
 
 @jit
@@ -66,27 +65,16 @@ def _keep(problem: Any, work: Any, i: int, back: bool) -> None:
 
 
 @jit
-def _sweep(problem: Any, work: Any, i: int, limit: float, most: int, wait: int) -> bool:
-    """Sweep over an island, a limited number of rounds; say whether its largest miss is below the limit.
-
-    Impulses that jam grow until something slides, and sweeps take very long to get there. They begin once more from
-    none where so many rounds together bring little, or half of all are over, and end where that happens again.
-    """
-    rounds, since, least, again = 0, 0, np.inf, False
-    while rounds < most:
-        if ask(work.calls[ACCELERATE], (problem, work, i, limit)) != 0:
-            return True
-        rounds, since = rounds + 1, since + 1
-        if work.residual[2] < _FALLS * least:
-            least, since = work.residual[2], 0
-        stalls = since >= wait
-        if stalls and again:
-            return False
-        if not again and (stalls or 2 * rounds >= _ROUNDS):  # what there was may have led astray
+def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
+    """Sweep over an island, a limited number of rounds; say whether its largest miss is below the limit."""
+    below, rounds = 0, 0
+    while below == 0 and rounds < most:
+        if 2 * rounds == _ROUNDS:  # what there was may have led astray
             clear(problem, work, i)
             ask(work.calls[MISSES], (problem, work, i))
-            since, least, again = 0, np.inf, True
-    return False
+        below = ask(work.calls[ACCELERATE], (problem, work, i, limit))
+        rounds += 1
+    return below != 0
 
 
 @jit
@@ -131,12 +119,11 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
     coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / contacts
     if coarse and (fill > _FEW or contacts < _REDUNDANT * bodies):
-        wait = _STALLED if fill > _MANY else _ROUNDS
-        if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS, wait):
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS):
             return SOLVED
         if fill > _MANY:
             return UNSOLVED
-    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME, _SOME)):
+    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME)):
         return SOLVED
     if find_smallest(problem, work, i, limit, True):
         return SOLVED
