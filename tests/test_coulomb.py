@@ -213,6 +213,35 @@ def test_a_regular_heap_of_six_layers_is_solved(mu):
     check_law(run)
 
 
+def widened(problem, D):
+    """The same problem with room for D degrees of freedom in each block, of which nothing uses those beyond six."""
+    nc, nb, n = int(problem.count[0]), len(problem.free), problem.free.shape[1]
+    wide, work = allocate(nc, nb, D)
+    wide.count[0], wide.size[:] = nc, n
+    for name in ("body", "bias", "mu"):
+        getattr(wide, name)[:] = getattr(problem, name)[:nc]
+    for side in range(2):
+        wide.J[:, :, side * D : side * D + n] = problem.J[:nc, :, side * n : side * n + n]
+    wide.mass[:, :n, :n], wide.inverse[:, :n, :n], wide.free[:, :n] = problem.mass, problem.inverse, problem.free
+    return wide, work
+
+
+@pytest.mark.parametrize("tolerance", [1e-12, 1e-2])
+@given(count=st.integers(2, 25), mu=st.floats(0.0, 1.0), seed=st.integers(0, 2**31))
+@settings(max_examples=25, deadline=None)
+def test_blocks_of_six_are_solved_as_wider_ones_are(tolerance, count, mu, seed):
+    """What is compiled for six, in vectors, and what is compiled for any number do the same."""
+    run = Run(*scatter(count, seed, mu))
+    wide = Run(*widened(run.problem, 8))
+    assert run(tolerance) == wide(tolerance)
+    scale = np.abs(run.problem.free).max()
+    near = 1e-9 if tolerance < 1e-6 else 20 * tolerance
+    np.testing.assert_allclose(wide.problem.v[:, :6], run.problem.v, rtol=0, atol=near * scale)
+    np.testing.assert_array_equal(wide.problem.v[:, 6:], 0.0)
+    if tolerance < 1e-6:
+        check_law(run)
+
+
 # What is given twice, or not at all.
 
 

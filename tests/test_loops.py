@@ -20,6 +20,7 @@ import impinge
 from compile_tools import DAMAGE, PATIENCE, run, same_bits
 from impinge import Baumgarte, robots, simulate
 from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, compile_kernel, entry, jit, prepare
+from impinge.compile import subtract_product as subtract
 from impinge.compile.closure import closure_digest
 from impinge.compile.layout import layout_of
 from impinge.errors import CompileError
@@ -687,3 +688,23 @@ def test_an_unknown_field_does_not_compile():
 
     with pytest.raises(CompileError, match="nothing"):
         jit(wrong)(Struct(GOOD))
+
+
+@jit
+def _subtracted(a, b, c):
+    subtract(a, b, c)
+    return 0
+
+
+@given(seed=st.integers(0, 2**31), scale=st.floats(1e-6, 1e6))
+@settings(max_examples=25, deadline=None)
+def test_products_of_blocks_are_subtracted(seed, scale):
+    a, b, c = np.random.default_rng(seed).normal(size=(3, 6, 6)) * scale
+    expected = c - a @ b
+    _subtracted(a, b, c)
+    np.testing.assert_allclose(c, expected, rtol=0, atol=1e-14 * (1.0 + scale) * scale * 6)
+
+
+def test_products_of_blocks_take_matrices():
+    with pytest.raises(CompileError, match="a product of blocks takes"):
+        _subtracted(np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6)))

@@ -23,6 +23,8 @@ _NEWTON = (5e-4, "Newton", True)
 _MATCHED = 3.0  # times impinge's penetration
 _NEWTON_UP_TO = 100  # spheres: beyond, a step of MuJoCo's Newton solver takes a quarter of a second and more
 _TOLERANCES = (1e-10, 1e-3)  # of boxes
+_MOVING = 0.1  # s, in which boxes that drop still move
+_FIELD_PEERS = (*_PEERS[:2], (2e-3, "Newton", False), _NEWTON)
 _NOISE = 0.05  # of a power that is fitted to times measured once
 
 
@@ -137,6 +139,27 @@ def standing(mujoco: Any) -> list[Row]:
     return rows
 
 
+def dropping(mujoco: Any) -> list[Row]:
+    """Measure stacks that drop and settle: while they move, and over a second; MuJoCo with its settings for spheres."""
+    from impinge.bench.systems.bricks import FIELDS, STEP, mujoco_cost, ours
+
+    rows = []
+    for kind in FIELDS:
+        moving, _ = ours(kind, _TOLERANCES[0], _MOVING)
+        cost, result = ours(kind, _TOLERANCES[0])
+        depth = result.certificate.contacts["all"].deepest_penetration
+        note = f"worst miss {result.solver.miss:.1e}, missed in {result.solver.missed} steps"
+        own = f"{duration(cost / STEP)} per simulated second; the first {_MOVING:g} s {duration(moving)} a step; {note}"
+        rows.append(Row("impinge", f"{kind}, tolerance {_TOLERANCES[0]:g}", cost, depth, own))
+        for step, solver, hard in _FIELD_PEERS if mujoco is not None else ():
+            each, depth = mujoco_cost(mujoco, kind, (step, solver, hard), round(_MOVING / step))
+            ratio = f"{duration(each / step)} per simulated second: {each / step * STEP / cost:.3g} × impinge"
+            ratio += f", {each / step * STEP / moving:.3g} × while they move"
+            method = f"{kind}, {solver}, {1e3 * step:g} ms{', hard' if hard else ''}"
+            rows.append(Row("MuJoCo", method, each, depth, ratio))
+    return rows
+
+
 def benchmark() -> Table:
     """Measure it."""
     mujoco = load("mujoco")
@@ -155,6 +178,7 @@ def benchmark() -> Table:
                 ratio = f"{duration(peer.second)} per simulated second: {peer.second / cost.second:.3g} × impinge"
                 rows.append(Row(peer.system, peer.method, peer.step, peer.depth, ratio))
     rows += standing(mujoco)
+    rows += dropping(mujoco)
     if mujoco is None:
         rows.append(missing("MuJoCo"))
     power, scaled = growth(mine)
@@ -175,6 +199,7 @@ def benchmark() -> Table:
             ),
             f"impinge: mean over pouring and settling, {SETTLED:g} s, steps of 2 ms, tolerance 1e-2.",
             "Boxes: the first second of what stands, or hardly, steps of 2 ms; MuJoCo without the conveyor.",
+            f"Boxes that drop: stacks of five, each falls by 2 mm more; MuJoCo: the first {_MOVING:g} s.",
             f"MuJoCo: {_PEER_STEPS} steps from impinge's pile at rest; contacts as stiff as its step allows",
             "(solref of two steps), hard ones with solimp 0.999 to 0.9999. Depth falls with the square of the step.",
         ),

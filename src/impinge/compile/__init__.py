@@ -3,7 +3,7 @@
 from impinge.compile.kernel import Kernel, compile_bounds, compile_kernel, no_record
 from impinge.compile.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
 from impinge.compile.loop import Entry, entry, inlined, jit, prepare
-from impinge.compile.primitives import ask, call, struct_at, vector_at
+from impinge.compile.primitives import ask, call, struct_at, subtract_product, vector_at
 from impinge.compile.struct import Struct, address_of, keep_array, pack_for, pack_once
 
 __all__ = [
@@ -30,5 +30,6 @@ __all__ = [
     "pack_once",
     "prepare",
     "struct_at",
+    "subtract_product",
     "vector_at",
 ]

@@ -16,7 +16,7 @@ from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, reg
 from impinge.compile.layout import FLOAT, INTEGER, POINTER, WORD, ArrayKind, Field, Kind, Layout
 
 types: Any = numba.types  # numba has type hints for some of them only
-_INT = ll.IntType(64)
+_INT, _I32 = ll.IntType(64), ll.IntType(32)
 _NUMBERS = {FLOAT: types.float64, INTEGER: types.int64, POINTER: types.CPointer(types.float64)}
 
 
@@ -163,4 +163,51 @@ def vector_at(typing_context: Any, pointer: Any, size: Any) -> Any:
     return kind(types.CPointer(types.float64), types.int64), generate
 
 
-INTRINSICS = {"call": call, "ask": ask, "vector_at": vector_at}
+_WIDE, _LANES = 6, (4, 2)  # of a block, and the vectors that a row of it is
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def subtract_product(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+    """Subtract the product of two 6 × 6 blocks from a third: rows as vectors, a product and a difference as one."""
+    for block in (a, b, c):
+        if not _check_array(block, "a product of blocks", (types.float64,)) or block.ndim != 2:
+            raise numba.TypingError(f"a product of blocks takes matrices, not {block}")
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        x, y, z = (context.make_array(k)(context, builder, v).data for k, v in zip(signature.args, values, strict=True))
+
+        def lanes(pointer: Any, row: int) -> list[Any]:
+            found, at = [], _WIDE * row
+            for size in _LANES:
+                place = builder.gep(pointer, [ll.Constant(_INT, at)])
+                found.append(builder.bitcast(place, ll.VectorType(ll.DoubleType(), size).as_pointer()))
+                at += size
+            return found
+
+        def load(place: Any) -> Any:
+            loaded = builder.load(place)
+            loaded.align = WORD
+            return loaded
+
+        rows = [[load(place) for place in lanes(z, i)] for i in range(_WIDE)]
+        for k in range(_WIDE):
+            across = [load(place) for place in lanes(y, k)]
+            for i in range(_WIDE):
+                factor = builder.load(builder.gep(x, [ll.Constant(_INT, _WIDE * i + k)]))
+                for lane, vector in enumerate(across):
+                    spread = builder.insert_element(
+                        ll.Constant(vector.type, ll.Undefined), factor, ll.Constant(_I32, 0)
+                    )
+                    zeros = ll.Constant(ll.VectorType(_I32, vector.type.count), None)
+                    spread = builder.shuffle_vector(spread, ll.Constant(vector.type, ll.Undefined), zeros)
+                    product = builder.fmul(spread, vector, flags=["contract"])
+                    rows[i][lane] = builder.fsub(rows[i][lane], product, flags=["contract"])
+        for i in range(_WIDE):
+            for place, vector in zip(lanes(z, i), rows[i], strict=True):
+                builder.store(vector, place).align = WORD
+        return context.get_dummy_value()
+
+    return types.void(a, b, c), generate
+
+
+INTRINSICS = {"call": call, "ask": ask, "vector_at": vector_at, "subtract_product": subtract_product}

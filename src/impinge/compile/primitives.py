@@ -29,6 +29,9 @@ class Primitive:
 call = Primitive("call", "Call the kernel at an address: ``call(address, (x, t, u, p, out))``.")
 ask = Primitive("ask", "Call the entry point at an address: ``ask(address, (w, x, n))``; it returns an int.")
 vector_at = Primitive("vector_at", "Take the numbers at a pointer for a vector: ``vector_at(pointer, size)``.")
+subtract_product = Primitive(
+    "subtract_product", "Subtract the product of two 6 × 6 matrices from a third: ``subtract_product(a, b, c)``."
+)
 
 
 def struct_at(struct: type) -> Primitive:

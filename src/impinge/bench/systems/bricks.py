@@ -1,4 +1,4 @@
-"""Boxes that stand: a stack, a wall whose ends tip, and a stack beside a conveyor; in impinge and in MuJoCo."""
+"""Boxes: a stack, a wall whose ends tip, a stack beside a conveyor, and fields of stacks that drop; MuJoCo's too."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ Block = tuple[tuple[float, float, float], tuple[float, float, float]]  # size an
 
 STEP, UNTIL, DENSITY, FRICTION = 2e-3, 1.0, 1800.0, 0.5
 KINDS = ("stack of 30 boxes", "wall of 80 bricks", "12 boxes beside a conveyor")
+FIELDS = {"100 boxes that drop": 100, "1,000 boxes that drop": 1000}
+HIGH, APART, DROP = 5, 0.25, 2e-3  # boxes of a stack of a field, distance of stacks, and how far each box falls, m
 
 
 def blocks(kind: str) -> list[Block]:
@@ -21,6 +23,10 @@ def blocks(kind: str) -> list[Block]:
     if kind == KINDS[1]:
         size = (0.2, 0.1, 0.06)
         return [(size, ((j + 0.5 * (i % 2)) * 0.2005, 0.0, 0.03 + 0.06 * i)) for i in range(10) for j in range(8)]
+    if kind in FIELDS:
+        wide = round((FIELDS[kind] / HIGH) ** 0.5)
+        at = [(*divmod(k // HIGH, wide), k % HIGH) for k in range(FIELDS[kind])]
+        return [((0.2, 0.2, 0.1), (APART * i, APART * j, 0.05 + 0.1 * k + DROP * (k + 1))) for i, j, k in at]
     return [((0.2, 0.2, 0.1), (0.0, 0.0, 0.05 + 0.1 * k)) for k in range(30 if kind == KINDS[0] else 12)]
 
 
@@ -36,28 +42,39 @@ def scene_of(kind: str) -> Scene:
     return scene
 
 
-def ours(kind: str, tolerance: float) -> tuple[float, Any]:
+def ours(kind: str, tolerance: float, until: float = UNTIL) -> tuple[float, Any]:
     """Return the processor time per step, s, and the result."""
     scene, law = scene_of(kind), Complementarity(step=STEP, tolerance=tolerance)
     simulate(scene, law, until=2 * STEP)
     begin = thread_time()
-    result = simulate(scene, law, until=UNTIL)
+    result = simulate(scene, law, until=until)
     return (thread_time() - begin) / result.certificate.steps, result
 
 
-def mujoco_cost(mujoco: Any, kind: str) -> tuple[float, float]:
-    """Return MuJoCo's processor time per step of the same length, s, and its deepest penetration, m."""
+def mujoco_cost(
+    mujoco: Any, kind: str, setting: tuple[float, str, bool] = (STEP, "Newton", False), most: int = 500
+) -> tuple[float, float]:
+    """Return MuJoCo's processor time per step, s, and its deepest penetration at their end, m.
+
+    Args:
+        mujoco: the package.
+        kind: of `KINDS` or `FIELDS`.
+        setting: step, solver, and whether contacts are hard, see `poured.mjcf`.
+        most: steps that are taken, if the time ends no earlier.
+    """
+    step, solver, hard = setting
     bodies = "".join(
         f'<body pos="{x} {y} {z}"><freejoint/>'
         f'<geom type="box" size="{a / 2} {b / 2} {c / 2}" density="{DENSITY}"/></body>'
         for (a, b, c), (x, y, z) in blocks(kind)
     )
+    impedance = "0.999 0.9999 0.001" if hard else "0.9 0.95 0.001"
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{STEP}" solver="Newton" cone="elliptic"/><size memory="1G"/><default>'
-        f'<geom friction="{FRICTION} 0 0" solref="{2 * STEP} 1" condim="3"/></default>'
+        f'<mujoco><option timestep="{step}" solver="{solver}" cone="elliptic"/><size memory="2G"/><default>'
+        f'<geom friction="{FRICTION} 0 0" solref="{2 * step} 1" solimp="{impedance}" condim="3"/></default>'
         f'<worldbody><geom type="plane" size="5 5 .1"/>{bodies}</worldbody></mujoco>'
     )
-    data, steps = mujoco.MjData(model), round(UNTIL / STEP)
+    data, steps = mujoco.MjData(model), min(round(UNTIL / step), most)
     mujoco.mj_step(model, data, nstep=2)
     begin = thread_time()
     mujoco.mj_step(model, data, nstep=steps)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import ask, entry, jit
+from impinge.compile import ask, entry, inlined, jit
 from impinge.contact.coulomb.problem import HISTORY, MISSES, SWEEP, Problem, Work
 
 _MIXED, _PLAIN, _LOOK = 20, 10, 5  # sweeps of each kind in turn, and between two looks at the misses
@@ -26,28 +26,28 @@ def _keep_start(problem: Any, work: Any, i: int, slot: int) -> None:
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
         for r in range(3):
-            work.moved[c, slot, r] = problem.impulse[c, r]
+            work.moved[c, r, slot] = problem.impulse[c, r]
 
 
 @jit
 def _keep_end(problem: Any, work: Any, i: int, slot: int) -> None:
     """Keep what a sweep made of the impulses, F weighted by the roots of W, and its products with those before."""
-    for other in range(HISTORY):
-        work.products[slot, other] = 0.0
+    s0 = s1 = s2 = s3 = 0.0
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
-        F, p, w = work.moved[c], problem.impulse[c], work.root[c]
         for r in range(3):
-            F[slot, r] = w[r] * (p[r] - F[slot, r])
-            work.reached[c, slot, r] = p[r]
-        for other in range(HISTORY):
-            work.products[slot, other] += F[slot, 0] * F[other, 0] + F[slot, 1] * F[other, 1] + F[slot, 2] * F[other, 2]
+            F, p = work.moved[c, r], problem.impulse[c, r]
+            f = work.root[c, r] * (p - F[slot])
+            F[slot], work.reached[c, r, slot] = f, p
+            s0, s1, s2, s3 = s0 + f * F[0], s1 + f * F[1], s2 + f * F[2], s3 + f * F[3]
+    products = work.products[slot]
+    products[0], products[1], products[2], products[3] = s0, s1, s2, s3
     for other in range(HISTORY):
         work.products[other, slot] = work.products[slot, other]
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
         for j in range(problem.v.shape[1]):
-            work.speeds[b, slot, j] = problem.v[b, j]
+            work.speeds[b, j, slot] = problem.v[b, j]
 
 
 @jit
@@ -83,23 +83,28 @@ def _weights(work: Any, newest: int, known: int) -> bool:
     return True
 
 
+@inlined
+def _mixture(alpha: Any, values: Any, known: int) -> float:
+    """Return the mixture of what the sweeps that are known made of a number."""
+    if known == 4:
+        return (alpha[0] * values[0] + alpha[1] * values[1]) + (alpha[2] * values[2] + alpha[3] * values[3])
+    total = 0.0
+    for slot in range(known):
+        total += alpha[slot] * values[slot]
+    return total
+
+
 @jit
 def _mix(problem: Any, work: Any, i: int, known: int) -> None:
     """Begin with the mixture of impulses and of velocities."""
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
         for r in range(3):
-            total = 0.0
-            for slot in range(known):
-                total += work.alpha[slot] * work.reached[c, slot, r]
-            problem.impulse[c, r] = total
+            problem.impulse[c, r] = _mixture(work.alpha, work.reached[c, r], known)
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
         for j in range(problem.v.shape[1]):
-            total = 0.0
-            for slot in range(known):
-                total += work.alpha[slot] * work.speeds[b, slot, j]
-            problem.v[b, j] = total
+            problem.v[b, j] = _mixture(work.alpha, work.speeds[b, j], known)
 
 
 @jit

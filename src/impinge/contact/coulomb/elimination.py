@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import entry, jit
+from impinge.compile import entry, inlined, jit, subtract_product
 from impinge.contact.coulomb.problem import Problem, Work, left
 from impinge.contact.coulomb.sweeps import motion
 
@@ -18,18 +18,8 @@ _NEAR = 1e-3  # difference of slopes for which the same factors serve
 @jit
 def _subtract_product(a: Any, b: Any, c: Any) -> None:
     """Subtract a b from c."""
-    if a.shape[0] == 6:  # sums in registers: nothing is stored that might be read again
-        for i in range(6):
-            c0, c1, c2, c3, c4, c5 = c[i, 0], c[i, 1], c[i, 2], c[i, 3], c[i, 4], c[i, 5]
-            for k in range(6):
-                w = a[i, k]
-                c0 -= w * b[k, 0]
-                c1 -= w * b[k, 1]
-                c2 -= w * b[k, 2]
-                c3 -= w * b[k, 3]
-                c4 -= w * b[k, 4]
-                c5 -= w * b[k, 5]
-            c[i, 0], c[i, 1], c[i, 2], c[i, 3], c[i, 4], c[i, 5] = c0, c1, c2, c3, c4, c5
+    if a.shape[0] == 6:
+        subtract_product(a, b, c)
     else:
         n = a.shape[0]
         for i in range(n):
@@ -72,30 +62,33 @@ def _invert_block(a: Any, pivots: Any) -> bool:
     return True
 
 
-@jit
-def _add_contact(c: int, problem: Any, work: Any) -> None:
+@inlined
+def _add_product(J: Any, row: int, T: Any, column: int, n: int, H: Any) -> None:
+    """Add Jᵀ T of three rows, from these columns on, to a block of n rows."""
+    for i in range(n):
+        x, y, z = J[0, row + i], J[1, row + i], J[2, row + i]
+        for j in range(n):
+            H[i, j] += x * T[0, column + j] + y * T[1, column + j] + z * T[2, column + j]
+
+
+@inlined
+def _add_contact(c: int, problem: Any, work: Any, D: int) -> None:
     """Add Jᵀ A J of one contact, A = its slope times its stiffness."""
-    J, T, A, D = problem.J[c], work.rows[0], work.slope[c], problem.v.shape[1]
+    J, T, A = problem.J[c], work.rows[0], work.slope[c]
     w, t = work.normal[c], work.tangent[c]
     for r in range(3):
+        x, y, z = w * A[r, 0], t * A[r, 1], t * A[r, 2]
         for j in range(2 * D):
-            T[r, j] = w * A[r, 0] * J[0, j] + t * (A[r, 1] * J[1, j] + A[r, 2] * J[2, j])
+            T[r, j] = x * J[0, j] + y * J[1, j] + z * J[2, j]
     a, b = problem.body[c, 0], problem.body[c, 1]
-    for side in range(2):
-        body, at = problem.body[c, side], side * D
-        if body >= 0:
-            H = work.diagonal[work.place[body]]
-            for i in range(D):
-                for j in range(D):
-                    H[i, j] += J[0, at + i] * T[0, at + j] + J[1, at + i] * T[1, at + j] + J[2, at + i] * T[2, at + j]
+    if a >= 0:
+        _add_product(J, 0, T, 0, D, work.diagonal[work.place[a]])
+    if b >= 0:
+        _add_product(J, D, T, D, D, work.diagonal[work.place[b]])
     if a >= 0 and b >= 0:
         row, column = (D, 0) if work.place[a] < work.place[b] else (0, D)
-        L, U = work.lower[work.slot[c]], work.upper[work.slot[c]]
-        for i in range(D):
-            for j in range(D):
-                for r in range(3):
-                    L[i, j] += J[r, row + i] * T[r, column + j]
-                    U[i, j] += J[r, column + i] * T[r, row + j]
+        _add_product(J, row, T, column, D, work.lower[work.slot[c]])
+        _add_product(J, column, T, row, D, work.upper[work.slot[c]])
 
 
 @jit
@@ -114,7 +107,10 @@ def _assemble(problem: Any, work: Any, i: int) -> None:
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
         if work.stiffness[c] > 0.0 and work.slope[c, 0, 0] > 0.0:
-            _add_contact(c, problem, work)
+            if D == 6:  # said twice: what is known when it is compiled becomes vectors
+                _add_contact(c, problem, work, 6)
+            else:
+                _add_contact(c, problem, work, D)
         for r in range(3):
             for m in range(3):
                 work.known[c, r, m] = work.slope[c, r, m]
@@ -149,10 +145,10 @@ def _factorize(work: Any, i: int) -> bool:
     return True
 
 
-@jit
-def _back_substitute(work: Any, i: int, x: Any) -> None:
-    """Replace x, which has a row for each block, by what the factors of an island make of it."""
-    n, t = x.shape[1], work.small[0, 0]
+@inlined
+def _substitute(work: Any, i: int, x: Any, n: int) -> None:
+    """Replace x, which has a row of n for each block, by what the factors of an island make of it."""
+    t = work.small[0, 0]
     first, end = work.bodies[i], work.bodies[i + 1]
     for place in range(first, end):
         b = work.order[place]
@@ -166,15 +162,28 @@ def _back_substitute(work: Any, i: int, x: Any) -> None:
         for k in range(work.start[place], work.start[place + 1]):
             other = work.order[work.row[k]]
             for r in range(n):
+                total = x[other, r]
                 for j in range(n):
-                    x[other, r] -= work.lower[k, r, j] * x[b, j]
+                    total -= work.lower[k, r, j] * x[b, j]
+                x[other, r] = total
     for place in range(end - 1, first - 1, -1):
         b = work.order[place]
         for k in range(work.start[place], work.start[place + 1]):
             other = work.order[work.row[k]]
             for r in range(n):
+                total = x[b, r]
                 for j in range(n):
-                    x[b, r] -= work.upper[k, r, j] * x[other, j]
+                    total -= work.upper[k, r, j] * x[other, j]
+                x[b, r] = total
+
+
+@jit
+def _back_substitute(work: Any, i: int, x: Any) -> None:
+    """Replace x, which has a row for each block, by what the factors of an island make of it."""
+    if x.shape[1] == 6:
+        _substitute(work, i, x, 6)
+    else:
+        _substitute(work, i, x, x.shape[1])
 
 
 @jit

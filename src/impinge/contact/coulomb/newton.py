@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import ask, entry, jit
+from impinge.compile import ask, entry, inlined, jit
 from impinge.contact.coulomb.one import cone, disk
 from impinge.contact.coulomb.problem import DIRECTION, Problem, Work
 from impinge.contact.coulomb.sweeps import rates
@@ -51,10 +51,9 @@ def _impulses(problem: Any, work: Any, i: int, convex: bool, step: float) -> Non
             disk(z0, z1, z2, problem.mu[c], work.push[c], work.slope[c])
 
 
-@jit
-def _imbalance(problem: Any, work: Any, i: int, x: Any) -> float:
-    """Write M (x − v⁻) − Jᵀ P and return its size, as a root of energy."""
-    D, g = x.shape[1], work.g
+@inlined
+def _write_imbalance(problem: Any, work: Any, i: int, x: Any, D: int) -> None:
+    g = work.g
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
         for r in range(D):
@@ -70,6 +69,16 @@ def _imbalance(problem: Any, work: Any, i: int, x: Any) -> float:
             if b >= 0:
                 for j in range(D):
                     g[b, j] -= J[0, at + j] * p[0] + J[1, at + j] * p[1] + J[2, at + j] * p[2]
+
+
+@jit
+def _imbalance(problem: Any, work: Any, i: int, x: Any) -> float:
+    """Write M (x − v⁻) − Jᵀ P and return its size, as a root of energy."""
+    D, g = x.shape[1], work.g
+    if D == 6:  # said twice: what is known when it is compiled becomes vectors
+        _write_imbalance(problem, work, i, x, 6)
+    else:
+        _write_imbalance(problem, work, i, x, D)
     square = 0.0
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]

@@ -18,7 +18,7 @@ from impinge.errors import InputError
 MISSES, SWEEP, ORDER, DIRECTION, BALANCE, PREDICT, ACCELERATE = range(7)  # where `Work.calls` keeps the address of each
 
 UNLIMITED = 2**62  # iterations
-HISTORY = 5  # sweeps that Anderson's method mixes
+HISTORY = 4  # sweeps that Anderson's method mixes: one vector
 _BITS = 64  # of a word in the sets of neighbors
 
 
@@ -83,9 +83,9 @@ class Work(NamedTuple):
     old: Matrix  # (cap, 3): impulses to return to
     best: Matrix  # (cap, 3): impulses of the first of two attempts
     root: Matrix  # (cap, 3): roots of the diagonal of W
-    moved: Cube  # (cap, HISTORY, 3): what each of the last sweeps changed, times these
-    reached: Cube  # (cap, HISTORY, 3): and the impulses that it led to
-    speeds: Cube  # (nb, HISTORY, D): and the velocities
+    moved: Cube  # (cap, 3, HISTORY): what each of the last sweeps changed, times these
+    reached: Cube  # (cap, 3, HISTORY): and the impulses that it led to
+    speeds: Cube  # (nb, D, HISTORY): and the velocities
     products: Matrix  # (HISTORY, HISTORY): of the changes
     least: Matrix  # (HISTORY, HISTORY): equations of the least squares
     alpha: Vector  # (HISTORY,): the mixture
@@ -175,8 +175,8 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
         ("lower upper", (room, D, D)),
         ("small", (1, D, D)),
         ("rows", (1, 3, 2 * D)),
-        ("moved reached", (nc, HISTORY, 3)),
-        ("speeds", (nb, HISTORY, D)),
+        ("moved reached", (nc, 3, HISTORY)),
+        ("speeds", (nb, D, HISTORY)),
         ("products least", (HISTORY, HISTORY)),
         ("alpha", (HISTORY,)),
     ]

@@ -25,7 +25,9 @@ _STIFF, _RUBBING, _SPREAD = 1e6, 1e-2, 1e3  # κ; friction's share of it; larges
 _SOFT, _RISE, _STIFFEST = 1e2, 1e2, 1e9  # κ to begin with where Newton's method needs help, its growth, and its most
 _WAIT, _DRIFT = 40, 200  # steps in which the largest miss need not fall: from p = 0, and from impulses that hardly miss
 _FALLS = 0.5  # reduction of the largest miss that makes one more step worth it
-EXTRA = 1e-3  # of the limit: what is larger is worth one more step, which costs little
+EXTRA = 1e-3  # of the limit: what is larger is worth one more step, if the same factors serve
+
+FINE = 1e-10  # miss over the scale from which on impulses serve, and rest is exact, if the tolerance allows it
 
 _OUTER = 100  # steps of the way with weak contacts
 _WEAKEST, _STRONG, _STRONGEST, _CONVEX = 3.0, 1e4, 1e8, 3e3  # κ: at first, enough for most, at most, convex steps
@@ -101,7 +103,7 @@ def _first(problem: Any, work: Any, i: int, patient: bool) -> bool:
 @jit
 def _take_out(problem: Any, work: Any, i: int, limit: float, wait: int) -> bool:
     """Take the compliance out of the velocities by further steps; say whether the largest miss is below the limit."""
-    kappa, miss, waited = _STIFF, np.inf, 0
+    kappa, miss, waited, dear = _STIFF, np.inf, 0, True
     while True:
         _exchange(problem, work, i, False)
         ask(work.calls[MISSES], (problem, work, i))
@@ -110,7 +112,7 @@ def _take_out(problem: Any, work: Any, i: int, limit: float, wait: int) -> bool:
             _exchange(problem, work, i, True)
             ask(work.calls[MISSES], (problem, work, i))
             return True
-        if now <= EXTRA * limit:
+        if now <= EXTRA * limit or (now <= min(limit, FINE * work.residual[1]) and dear):
             return True
         if not now <= _LESS * miss:  # contacts that hardly contradict each other: impulses drift until one gives way
             waited += 1
@@ -119,13 +121,14 @@ def _take_out(problem: Any, work: Any, i: int, limit: float, wait: int) -> bool:
             if kappa < _STIFFEST:
                 kappa *= _RISE
                 _weigh(work, i, kappa, True)
-        miss = now
+        miss, made = now, work.counts[2]
         copy(work, i, work.x, work.base)
         while not _balanced(problem, work, i):
             if kappa <= _SOFT:
                 return now <= limit
             kappa /= _RISE
             _weigh(work, i, kappa, True)
+        dear = work.counts[2] > made
 
 
 @jit

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.ordering import find_islands
 from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work, left
-from impinge.contact.coulomb.proximal import EXTRA, GOOD, clear, find_any, find_smallest, let_drift
+from impinge.contact.coulomb.proximal import EXTRA, FINE, GOOD, clear, find_any, find_smallest, let_drift
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
 
-_FINE = 1e-10  # miss over the scale up to which impulses of the last step serve, if the tolerance allows it
 _COARSE = 1e-6  # tolerance from which on sweeps may be enough
 _FEW, _MANY = 6.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
 _REDUNDANT = 3  # contacts for each body from which on sweeps are slow: they share what is redundant
-_ROUNDS, _SOME, _LAST = 60, 5, 200  # rounds of sweeps instead of factors, beside them; sweeps before the last attempt
+_ROUNDS, _BEFORE, _SOME = 60, 10, 5  # rounds of sweeps: instead of factors, before them, and after them
+_LAST = 200  # sweeps before the last attempt
 
 
 @jit
@@ -106,11 +106,12 @@ def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
 def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     """Solve one island.
 
-    Check the impulses that there are. For a coarse tolerance sweep if that is cheaper than to factorize. Else find the
-    smallest impulses. If that fails find any, from none and then from many sweeps, and go on from there.
+    Check the impulses that there are. For a coarse tolerance sweep if that is cheaper than to factorize, and go on from
+    there with weak contacts, which find their way where impulses jam. Else find the smallest impulses. If that fails
+    find any, from none and then from many sweeps, and go on from there.
     """
     ask(work.calls[MISSES], (problem, work, i))
-    if work.residual[2] <= min(limit, max(EXTRA * limit, _FINE * work.residual[1])):
+    if work.residual[2] <= min(limit, max(EXTRA * limit, FINE * work.residual[1])):
         return SOLVED
     if work.residual[2] > work.residual[1]:  # none at all are better
         clear(problem, work, i)
@@ -120,10 +121,13 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
     coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / contacts
     if coarse and (fill > _FEW or contacts < _REDUNDANT * bodies):
-        if work.residual[2] <= limit or _sweep(problem, work, i, limit, _ROUNDS):
+        rounds = _ROUNDS if fill > _MANY else _BEFORE
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit, rounds):
             return SOLVED
         if fill > _MANY:
             return UNSOLVED
+        if find_any(problem, work, i, limit) <= limit:  # as good as what sweeps find
+            return SOLVED
     elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME)):
         return SOLVED
     if find_smallest(problem, work, i, limit, True):

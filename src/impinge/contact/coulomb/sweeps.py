@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import entry, jit
+from impinge.compile import entry, inlined, jit
 from impinge.contact.coulomb.one import solve_one
 from impinge.contact.coulomb.problem import Problem, Work, left
 
@@ -36,10 +36,33 @@ def _fix(c: int, problem: Any, work: Any) -> None:
             problem.W[c, r, s] = 0.0
 
 
+@inlined
+def _respond(c: int, problem: Any, D: int) -> None:
+    """Write M⁻¹Jᵀ and W of a contact; what is beyond the size of a block has a row of J that is zero."""
+    J, response, W = problem.J[c], problem.response[c], problem.W[c]
+    for side in range(2):
+        b, at = problem.body[c, side], side * D
+        for r in range(3):
+            for i in range(D):
+                total = 0.0
+                if b >= 0:
+                    for j in range(D):
+                        total += problem.inverse[b, i, j] * J[r, at + j]
+                else:
+                    J[r, at + i] = 0.0
+                response[r, at + i] = total
+    for r in range(3):
+        for s in range(r + 1):
+            total = 0.0
+            for j in range(2 * D):
+                total += J[r, j] * response[s, j]
+            W[r, s] = W[s, r] = total
+
+
 @jit
 def prepare(problem: Any, work: Any) -> None:
     """Compute M⁻¹Jᵀ and W of all contacts; a contact of a block with itself becomes one of a single block."""
-    J, response, W, D = problem.J, problem.response, problem.W, problem.v.shape[1]
+    J, W, D = problem.J, problem.W, problem.v.shape[1]
     for c in range(problem.count[0]):
         if problem.body[c, 0] < 0 and problem.body[c, 1] < 0:
             _fix(c, problem, work)
@@ -49,23 +72,11 @@ def prepare(problem: Any, work: Any) -> None:
             for r in range(3):
                 for j in range(D):
                     J[c, r, j] += J[c, r, D + j]
-        for side in range(2):
-            b, at = problem.body[c, side], side * D
-            for r in range(3):
-                for i in range(D):
-                    total = 0.0
-                    if b >= 0:
-                        for j in range(problem.size[b]):
-                            total += problem.inverse[b, i, j] * J[c, r, at + j]
-                    else:
-                        J[c, r, at + i] = 0.0
-                    response[c, r, at + i] = total
+        if D == 6:  # said twice: what is known when it is compiled becomes vectors
+            _respond(c, problem, 6)
+        else:
+            _respond(c, problem, D)
         for r in range(3):
-            for s in range(r + 1):
-                total = 0.0
-                for j in range(2 * D):
-                    total += J[c, r, j] * response[c, s, j]
-                W[c, r, s] = W[c, s, r] = total
             work.root[c, r] = np.sqrt(W[c, r, r])
         trace = W[c, 0, 0] + W[c, 1, 1] + W[c, 2, 2]
         moves = W[c, 0, 0] > _SINGULAR * trace
@@ -76,20 +87,26 @@ def prepare(problem: Any, work: Any) -> None:
             _fix(c, problem, work)
 
 
-@jit
-def motion(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
-    """Return what velocities of the blocks give to the rates of a contact."""
-    J, D = problem.J, v.shape[1]
+@inlined
+def _motion(c: int, problem: Any, v: Any, D: int) -> tuple[float, float, float]:
+    J = problem.J[c]
     u0, u1, u2 = 0.0, 0.0, 0.0
     for side in range(2):
         b, at = problem.body[c, side], side * D
         if b >= 0:
             for j in range(D):
                 w = v[b, j]
-                u0 += J[c, 0, at + j] * w
-                u1 += J[c, 1, at + j] * w
-                u2 += J[c, 2, at + j] * w
+                u0 += J[0, at + j] * w
+                u1 += J[1, at + j] * w
+                u2 += J[2, at + j] * w
     return u0, u1, u2
+
+
+@jit
+def motion(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
+    """Return what velocities of the blocks give to the rates of a contact."""
+    D = v.shape[1]
+    return _motion(c, problem, v, 6) if D == 6 else _motion(c, problem, v, D)
 
 
 @jit
@@ -99,15 +116,25 @@ def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
     return u0 + problem.bias[c, 0], u1 + problem.bias[c, 1], u2 + problem.bias[c, 2]
 
 
-@jit
-def _push_bodies(c: int, problem: Any, p0: float, p1: float, p2: float) -> None:
-    """Change the velocities of the blocks of a contact by an impulse."""
-    v, response, D = problem.v, problem.response, problem.v.shape[1]
+@inlined
+def _push(c: int, problem: Any, p0: float, p1: float, p2: float, D: int) -> None:
+    response = problem.response[c]
     for side in range(2):
         b, at = problem.body[c, side], side * D
         if b >= 0:
+            v = problem.v[b]
             for j in range(D):
-                v[b, j] += response[c, 0, at + j] * p0 + response[c, 1, at + j] * p1 + response[c, 2, at + j] * p2
+                v[j] += response[0, at + j] * p0 + response[1, at + j] * p1 + response[2, at + j] * p2
+
+
+@jit
+def _push_bodies(c: int, problem: Any, p0: float, p1: float, p2: float) -> None:
+    """Change the velocities of the blocks of a contact by an impulse."""
+    D = problem.v.shape[1]
+    if D == 6:
+        _push(c, problem, p0, p1, p2, 6)
+    else:
+        _push(c, problem, p0, p1, p2, D)
 
 
 @jit
