@@ -23,7 +23,7 @@ from impinge.contact.coulomb.problem import BALANCE, MISSES, PREDICT
 
 _STIFF, _RUBBING, _SPREAD = 1e6, 1e-2, 1e3  # κ; friction's share of it; largest range of K over own stiffness
 _SOFT, _RISE, _STIFFEST = 1e2, 1e2, 1e9  # κ to begin with where Newton's method needs help, its growth, and its most
-_WAIT, _DRIFT = 40, 200  # steps in which the largest miss need not fall: from p = 0, and from impulses that hardly miss
+_WAIT, _DRIFT, _HARDLY = 40, 3000, 1e-3  # steps in which the largest miss need not fall; and if it is hardly one
 _FALLS = 0.5  # reduction of the largest miss that makes one more step worth it
 EXTRA = 1e-3  # of the limit: what is larger is worth one more step, if the same factors serve
 
@@ -101,9 +101,10 @@ def _first(problem: Any, work: Any, i: int, patient: bool) -> bool:
 
 
 @jit
-def _take_out(problem: Any, work: Any, i: int, limit: float, wait: int) -> bool:
+def _take_out(problem: Any, work: Any, i: int, limit: float) -> bool:
     """Take the compliance out of the velocities by further steps; say whether the largest miss is below the limit."""
     kappa, miss, waited, dear = _STIFF, np.inf, 0, True
+    hardly = _HARDLY * work.residual[1]
     while True:
         _exchange(problem, work, i, False)
         ask(work.calls[MISSES], (problem, work, i))
@@ -116,7 +117,7 @@ def _take_out(problem: Any, work: Any, i: int, limit: float, wait: int) -> bool:
             return True
         if not now <= _LESS * miss:  # contacts that hardly contradict each other: impulses drift until one gives way
             waited += 1
-            if waited > wait:
+            if waited > (_DRIFT if now <= hardly else _WAIT):
                 return now <= limit
             if kappa < _STIFFEST:
                 kappa *= _RISE
@@ -145,7 +146,7 @@ def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) 
     Returns:
         Whether their largest miss is below the limit.
     """
-    return _first(problem, work, i, patient) and _take_out(problem, work, i, limit, _WAIT)
+    return _first(problem, work, i, patient) and _take_out(problem, work, i, limit)
 
 
 @jit
@@ -157,7 +158,7 @@ def let_drift(problem: Any, work: Any, i: int, limit: float) -> bool:
     """
     _weigh(work, i, _STIFF, True)
     copy(work, i, problem.v, work.base)
-    return _balanced(problem, work, i) and _take_out(problem, work, i, limit, _DRIFT)
+    return _balanced(problem, work, i) and _take_out(problem, work, i, limit)
 
 
 @jit

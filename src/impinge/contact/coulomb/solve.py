@@ -19,7 +19,7 @@ _COARSE = 1e-6  # tolerance from which on sweeps may be enough
 _FEW, _MANY = 6.0, 200.0  # products of blocks per contact up to which factors are cheap, and beyond which too dear
 _REDUNDANT = 3  # contacts for each body from which on sweeps are slow: they share what is redundant
 _ROUNDS, _BEFORE, _SOME = 60, 10, 5  # rounds of sweeps: instead of factors, before them, and after them
-_LAST = 200  # sweeps before the last attempt
+_LAST, _ATTEMPTS = 200, 5  # sweeps before each of the last attempts
 
 
 @jit
@@ -138,11 +138,14 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     ask(work.calls[MISSES], (problem, work, i))
     if _solve_anyhow(problem, work, i, limit):
         return SOLVED
-    if left(work) <= 0:
-        return UNSOLVED
-    ask(work.calls[SWEEP], (problem, work, i, _LAST))
-    ask(work.calls[MISSES], (problem, work, i))
-    return SOLVED if _solve_anyhow(problem, work, i, limit) else UNSOLVED
+    for _ in range(_ATTEMPTS):
+        if left(work) <= 0:
+            return UNSOLVED
+        ask(work.calls[SWEEP], (problem, work, i, _LAST))
+        ask(work.calls[MISSES], (problem, work, i))
+        if _solve_anyhow(problem, work, i, limit):
+            return SOLVED
+    return UNSOLVED
 
 
 @entry
