@@ -9,8 +9,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from impinge.compile import Struct
-from impinge.geometry import capsule_mesh, capsule_pairs, distance, half_space_pairs
+from impinge.geometry import distance
 from impinge.geometry.pack import shape_tables
+from impinge.geometry.pairs import capsule_mesh, capsule_pairs, half_space_pairs
 from impinge.geometry.shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere
 from impinge.geometry.table import (
     BOX,

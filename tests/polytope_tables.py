@@ -9,8 +9,8 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from impinge.compile import Struct
-from impinge.geometry.cylinder_pairs import round_work
-from impinge.geometry.polytope_pairs import polytope_polytope, polytope_work
+from impinge.geometry.pairs.cylinder_pairs import round_work
+from impinge.geometry.pairs.polytope_pairs import polytope_polytope, polytope_work
 from impinge.geometry.table import MOST_POINTS, POINT_SIZE, Polytopes
 
 UPRIGHT = np.eye(3)

@@ -10,7 +10,7 @@ import pytest
 
 from impinge import Adaptive, Baumgarte, FixedStep, InputError, ModelBuilder, StartError, robots, simulate
 from impinge.errors import ImpingeWarning
-from impinge.simulation.inertia import surely_inertia
+from impinge.simulation.system.inertia import surely_inertia
 
 LAW = Baumgarte()
 NAN, INF = float("nan"), float("inf")

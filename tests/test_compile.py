@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from compile_tools import DAMAGE, PATIENCE, at_once, run, same_bits
 from impinge import robots
-from impinge.compile import cache, compile_kernel, ir
-from impinge.compile import kernel as kernels
+from impinge.compile import cache, compile_kernel
+from impinge.compile.kernels import ir
+from impinge.compile.kernels import kernel as kernels
 from impinge.errors import CompileError
 
 X, Y = ca.SX.sym("x"), ca.SX.sym("y")
@@ -341,7 +342,7 @@ def test_other_parameter_values_use_the_same_code():
 LINKAGE = """
 import casadi as ca
 from impinge import ModelBuilder
-from impinge.compile import ir, kernel
+from impinge.compile.kernels import ir, kernel
 
 def linkage():
     b = ModelBuilder("linkage")
@@ -373,7 +374,8 @@ def test_the_same_model_built_twice_is_the_same_code():
 
 KERNELS = """
 import casadi as ca
-from impinge.compile import compile_kernel, kernel
+from impinge.compile import compile_kernel
+from impinge.compile.kernels import kernel
 
 translate, made = kernel._translate, []
 kernel._translate = lambda text: made.append(1) or translate(text)

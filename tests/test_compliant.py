@@ -23,9 +23,9 @@ from impinge.compile import Struct
 from impinge.contact.compliant import damping_of
 from impinge.contact.registry import known_laws, parse_law
 from impinge.errors import InputError, StartError
-from impinge.simulation.dynamics import evaluate_and_press
-from impinge.simulation.plant import PRESS, workspace
 from impinge.simulation.run import plant_of
+from impinge.simulation.system.dynamics import evaluate_and_press
+from impinge.simulation.system.plant import PRESS, workspace
 from models import TABLE_WEIGHT, balls, bump, pulled_ball, shaker, stack, table
 
 G = 9.81

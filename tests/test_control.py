@@ -26,7 +26,7 @@ from impinge.control import (
     TaskSpacePDFF,
     Trajectory,
 )
-from impinge.control.linear3 import solve, times, transposed_times
+from impinge.control.blocks.linear3 import solve, times, transposed_times
 from impinge.errors import ImpingeWarning, InputError
 from impinge.robots.delta import DeltaKinematics
 from impinge.simulation import Controller

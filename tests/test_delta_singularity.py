@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from impinge.control.delta import RATED_TORQUE
+from impinge.control.delta.controller import RATED_TORQUE
 from impinge.errors import InputError
 from impinge.robots import DeltaKinematics, delta
-from impinge.studies.delta_singularity import Kick, study
+from impinge.studies.delta.delta_singularity import Kick, study
 from impinge.studies.runner import execute, parse_settings
 
 P = DeltaKinematics().parameters

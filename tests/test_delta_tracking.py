@@ -5,10 +5,10 @@ import pytest
 
 from impinge import robots, simulate
 from impinge.control import FeedbackLinearization, Hold
-from impinge.control.delta import RATED_TORQUE
+from impinge.control.delta.controller import RATED_TORQUE
 from impinge.errors import InputError
 from impinge.robots.delta import DeltaKinematics
-from impinge.studies.delta_tracking import commands
+from impinge.studies.delta.delta_tracking import commands
 from impinge.studies.registry import find_study
 from impinge.studies.runner import execute
 

@@ -103,3 +103,12 @@ def test_the_linear_analysis_runs_as_it_stands(tmp_path, monkeypatch, capsys):
         (names["high"]["q"][-1] - names["low"]["q"][-1]) / 2e-6, rel=1e-5
     )
     assert not names["orbit"].stable
+
+
+def test_the_walk_through_one_call_names_functions_that_are_there():
+    page = (ROOT / "docs/architecture.md").read_text()
+    walk = page.partition("## One call, from the top to the machine code")[2].partition("\n## ")[0]
+    stops = re.findall(r"^\d+\. `([\w/]+\.py)`: `(\w+)` ", walk, re.MULTILINE)
+    assert 5 <= len(stops) <= 10
+    for file, name in stops:
+        assert re.search(rf"^ *def {name}\(", (ROOT / "src/impinge" / file).read_text(), re.MULTILINE), (file, name)

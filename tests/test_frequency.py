@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from impinge.analysis.frequency import bode, nyquist, root_locus
-from impinge.analysis.linear_model import LinearModel
-from impinge.analysis.margins import margins
-from impinge.analysis.poles import poles_and_zeros
-from impinge.analysis.sampled import sampled
+from impinge.analysis.linear.linear_model import LinearModel
+from impinge.analysis.linear.sampled import sampled
+from impinge.analysis.responses.frequency import bode, nyquist, root_locus
+from impinge.analysis.responses.margins import margins
+from impinge.analysis.responses.poles import poles_and_zeros
 from impinge.errors import InputError
 
 S = control.tf("s")

@@ -40,7 +40,7 @@ from impinge.contact.rows import row_forces, row_workspace
 from impinge.errors import ImpingeError, InputError, ModelError, StartError
 from impinge.model import ModelBuilder
 from impinge.simulation.conduct import BUDGET
-from impinge.simulation.instant import PAUSED
+from impinge.simulation.events.instant import PAUSED
 from impinge.simulation.run import _ModelRun
 from mechanisms import four_bar_pose
 

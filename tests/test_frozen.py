@@ -16,7 +16,7 @@ from impinge import Baumgarte, robots, simulate
 from impinge.cli import freeze as freezing
 from impinge.compile import cache, frozen, machine
 from impinge.contact.law import FUNCTIONS
-from impinge.simulation.event_driven import EventDriven
+from impinge.simulation.events.event_driven import EventDriven
 
 pytestmark = pytest.mark.xdist_group("frozen")  # in one process, so that objects are built once
 
@@ -24,7 +24,8 @@ LEVELS = [level.cpu for level in frozen.all_levels()]
 RUN = """
 import hashlib, sys
 from impinge import Baumgarte, robots, simulate
-from impinge.compile import frozen, loop
+from impinge.compile import frozen
+from impinge.compile.loops import loop
 if len(sys.argv) > 1:
     every = frozen.all_levels()
     frozen.levels = lambda: [level for level in every if level.cpu in sys.argv[1:]]
@@ -102,7 +103,7 @@ def test_two_processes_that_start_at_once_are_both_right(built, compiled_now, tm
 
 
 def hold(package, level):
-    (file,) = (package / "impinge" / "frozen" / level).glob("impinge.simulation.engine.hold-*.o")
+    (file,) = (package / "impinge" / "frozen" / level).glob("impinge.simulation.events.engine.hold-*.o")
     return file
 
 
@@ -139,7 +140,7 @@ def test_an_object_that_is_not_as_it_should_be_is_replaced_by_the_next_levels_wi
     HARM[harm](hold(package, frozen.levels()[0].cpu))
     digest, made, lines = finish(start(package, tmp_path / "cache"))
     assert (digest, made, len(lines)) == (compiled_now, 0, 1)
-    assert lines[0].startswith("impinge: the frozen code of impinge.simulation.engine.hold for ")
+    assert lines[0].startswith("impinge: the frozen code of impinge.simulation.events.engine.hold for ")
 
 
 def test_without_frozen_code_of_one_entry_point_that_one_is_taken_from_the_cache_or_compiled(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from impinge.compile import compile_bounds, compile_kernel
-from impinge.compile.ir import _ARITHMETIC, _CALLS, _COMPARISON, _LOGIC
+from impinge.compile.kernels.ir import _ARITHMETIC, _CALLS, _COMPARISON, _LOGIC
 
 UNARY: dict[int, Callable[[Any], Any]] = {
     op: (lambda x, op=op: ca.SX.unary(op, x))

@@ -22,7 +22,7 @@ from impinge import (
     simulate,
 )
 from impinge.contact.registry import known_laws
-from impinge.studies.laws import damping_ratio
+from impinge.studies.comparison.laws import damping_ratio
 
 E = 0.5
 ZETA = damping_ratio(E)

@@ -180,6 +180,14 @@ def test_a_source_file_stays_short(file):
     assert len(file.read_text().splitlines()) <= LONGEST
 
 
+FULLEST = 15  # files in a folder
+
+
+def test_no_folder_of_the_package_is_crowded():
+    counts = {folder: len(list(folder.glob("*.py"))) for folder in (SOURCE, *SOURCE.rglob("*")) if folder.is_dir()}
+    assert max(counts.values()) <= FULLEST, max(counts, key=counts.get)
+
+
 def negative_indices(tree):
     """Yield the lines of hot loops in which an index is a negative number, which would not count from the end there."""
     for function in ast.walk(tree):

@@ -18,14 +18,14 @@ from scipy.optimize import linear_sum_assignment
 import mechanisms
 import models
 from impinge import Adaptive, Baumgarte, ImpingeError, InputError, StartError, equilibrium, linearize, robots, simulate
-from impinge.analysis.mode import in_mode
-from impinge.analysis.point import Point, closed_rows, mode_indices, row_names
+from impinge.analysis.linear.mode import in_mode
+from impinge.analysis.linear.point import Point, closed_rows, mode_indices, row_names
 from impinge.compile import Struct
 from impinge.contact import HuntCrossley, KelvinVoigt
 from impinge.model import Model, ModelBuilder
 from impinge.robots.maze import RINGS
-from impinge.simulation.dynamics import evaluate
-from impinge.simulation.plant import FORCE, RATE, VALUE
+from impinge.simulation.system.dynamics import evaluate
+from impinge.simulation.system.plant import FORCE, RATE, VALUE
 
 G, BALL = 9.81, 6.35e-3
 EXACT = 1e-6  # of every entry, down to

@@ -21,15 +21,16 @@ from compile_tools import DAMAGE, PATIENCE, run, same_bits
 from impinge import Baumgarte, robots, simulate
 from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, compile_kernel, entry, jit, prepare
 from impinge.compile import subtract_product as subtract
-from impinge.compile.closure import closure_digest
-from impinge.compile.layout import layout_of
+from impinge.compile.loops.closure import closure_digest
+from impinge.compile.loops.layout import layout_of
 from impinge.errors import CompileError
 
 pytestmark = pytest.mark.xdist_group("loops")  # in one process, so that the package is copied once
 
 LOOPS = '''
 import ctypes
-from impinge.compile import Vector, entry, jit, loop
+from impinge.compile import Vector, entry, jit
+from impinge.compile.loops import loop
 
 FACTOR = {factor}
 
@@ -186,7 +187,7 @@ def test_an_edited_entry_point_compiles_only_itself(loops):
     assert loops.run() == (1.25, 6, 1)
 
 
-@pytest.mark.parametrize(("file", "compiled"), [("simulation/plant.py", 0), ("compile/lowering.py", 0)])
+@pytest.mark.parametrize(("file", "compiled"), [("simulation/system/plant.py", 0), ("compile/loops/lowering.py", 0)])
 def test_a_comment_in_a_file_of_the_package_compiles_nothing(loops, file, compiled):
     source = loops.path / "impinge" / file
     text = source.read_text()
@@ -230,28 +231,32 @@ def test_an_edited_function_of_the_package_makes_only_those_stale_that_call_it(t
     assert len(before) > 80
     assert (
         edited(
-            "simulation/roots.py", "def value_at(b: Any, x: float) -> float:", "def value_at(b: Any, x: Any) -> Any:"
+            "simulation/locate/roots.py",
+            "def value_at(b: Any, x: float) -> float:",
+            "def value_at(b: Any, x: Any) -> Any:",
         )
         == set()
     )
-    assert edited("geometry/epa.py", '"""Set depth,', '"""Write depth,') == set()
-    assert edited("geometry/epa.py", "total = max(v + w, 1.0)", "total = max(w + v, 1.0)") == {"geometry.epa._grow"}
-    assert edited("simulation/pace.py", "_STABLE = 2.5", "_STABLE = 2.4") == {"simulation.engine.hold"}
+    assert edited("geometry/convex/epa.py", '"""Set depth,', '"""Write depth,') == set()
+    assert edited("geometry/convex/epa.py", "total = max(v + w, 1.0)", "total = max(w + v, 1.0)") == {
+        "geometry.convex.epa._grow"
+    }
+    assert edited("simulation/integrate/pace.py", "_STABLE = 2.5", "_STABLE = 2.4") == {"simulation.events.engine.hold"}
     assert edited("contact/laws/impact.py", "_A0, _A1 = 400.0, 40.0", "_A0, _A1 = 900.0, 60.0") == {
         "contact.laws.impact._prescribe",
         "contact.laws.impact._slope",
     }
     assert edited(
-        "simulation/plant.py", "        target[i] = source[i]\n", "        target[i] = 1.0 * source[i]\n"
+        "simulation/system/plant.py", "        target[i] = source[i]\n", "        target[i] = 1.0 * source[i]\n"
     ) >= {
-        "simulation.engine.hold",
-        "simulation.record.measure",
+        "simulation.events.engine.hold",
+        "simulation.results.record.measure",
     }
 
 
 def test_a_function_depends_on_the_functions_that_it_calls_through_a_module():
-    import impinge.simulation.directions as directions
-    from impinge.simulation.engine import hold
+    import impinge.simulation.events.directions as directions
+    from impinge.simulation.events.engine import hold
 
     before, kept = closure_digest(hold), directions.realign
     try:

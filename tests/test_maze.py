@@ -7,7 +7,7 @@ import pytest
 from impinge import robots
 from impinge.analysis import poles_and_zeros
 from impinge.control import Lead, MazeController, gain_on_root_locus
-from impinge.control.maze_design import balanced, check_stable, closed_loop, design, ring_models
+from impinge.control.maze.design import balanced, check_stable, closed_loop, design, ring_models
 from impinge.errors import InputError
 from impinge.robots.maze import RINGS
 from impinge.studies.registry import find_study

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from impinge.studies.peg_in_hole import GRIPPERS, WIDTH, insert, jamming, motion_of, study
-from impinge.studies.peg_load import load, squeeze
-from impinge.studies.whitney import (
+from impinge.studies.peg.peg_in_hole import GRIPPERS, WIDTH, insert, jamming, motion_of, study
+from impinge.studies.peg.peg_load import load, squeeze
+from impinge.studies.peg.whitney import (
     faces,
     flush_right,
     holds,

@@ -127,7 +127,7 @@ class WindsUp(PID):
 
 def test_anti_windup_recovers_from_saturation(monkeypatch):
     clamped = overshoot(limit=2.0)
-    monkeypatch.setattr("impinge.control.pid.PID", WindsUp)
+    monkeypatch.setattr("impinge.control.blocks.pid.PID", WindsUp)
     assert clamped < 0.3 * overshoot(limit=2.0)
 
 

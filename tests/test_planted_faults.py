@@ -85,7 +85,7 @@ FAULTS = {
         "work of impacts",
     ),
     "a dropped event": Fault(
-        "simulation/locate.py",
+        "simulation/locate/find.py",
         "if w.y[first] > span(h, gap) and gap_alone(plant, w, c):",
         "if h > 0.0:",
         FALL,
@@ -106,14 +106,14 @@ FAULTS = {
         "power of friction",
     ),
     "a slip that is stopped too hard": Fault(
-        "simulation/halt.py",
+        "simulation/events/halt.py",
         "            solver.b[n] = -w.rows[RATE, i]",
         "            solver.b[n] = -2.5 * w.rows[RATE, i]",
         STOP,
         "work of impacts",
     ),
     "a stop whose work is not counted": Fault(
-        "simulation/halt.py",
+        "simulation/events/halt.py",
         "        w.y[work + (3 if i < nh else 4)] += p * (mean - w.terms.partial[i])\n",
         "",
         STOP,

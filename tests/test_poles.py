@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import block_diag
 
-from impinge.analysis.linear_model import LinearModel
-from impinge.analysis.poles import poles_and_zeros
-from impinge.analysis.sampled import sampled
+from impinge.analysis.linear.linear_model import LinearModel
+from impinge.analysis.linear.sampled import sampled
+from impinge.analysis.responses.poles import poles_and_zeros
 from impinge.errors import InputError
 
 UNSTABLE = 8.954

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from impinge.geometry.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope
+from impinge.geometry.pairs.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope
 from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE
 from polytope_tables import UPRIGHT, Polyhedra, Rounds, any_turn, box, cloud, turned
 

@@ -71,7 +71,7 @@ def test_steps_of_another_length_wake_everything():
 
 def test_stones_that_nearly_contradict_each_other_are_solved_to_the_tolerance():
     """Nudged arches: impulses drift until a stone slides, which a step has to wait for."""
-    from impinge.studies.standing import arch
+    from impinge.studies.scenes.standing import arch
 
     missed = []
     for seed in range(20):

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scipy.integrate import quad
 
 from impinge import Adaptive, Baumgarte, FixedStep, ImpingeWarning, InputError, ModelBuilder, robots, simulate
-from impinge.simulation.certificate import energy_balance
+from impinge.simulation.results.certificate import energy_balance
 
 G = 9.81
 SOFT = Baumgarte(a0=100.0, a1=20.0, a2=0.0)  # linear and critically damped: closed forms exist

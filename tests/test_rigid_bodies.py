@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from impinge import Adaptive, Baumgarte, Complementarity, HuntCrossley, Impact, InputError, KelvinVoigt, simulate
-from impinge.compile import loop
-from impinge.compile.kernel import _loaded
+from impinge.compile.kernels.kernel import _loaded
+from impinge.compile.loops import loop
 from impinge.contact.friction import SETTLED
 from impinge.geometry import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere
 from impinge.scene import Placed, Scene
 from impinge.scene.pose import matrix
 from impinge.simulation import Result
-from impinge.simulation.scene_model import SceneModel
+from impinge.simulation.scenes.model import SceneModel
 
 G = 9.81
 Array = NDArray[np.float64]

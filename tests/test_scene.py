@@ -385,7 +385,7 @@ def test_a_hundred_bodies_compile_nothing_that_one_did_not(tmp_path, monkeypatch
 
 
 def test_the_same_run_gives_the_same_bits():
-    from impinge.studies.three_cubes import cubes
+    from impinge.studies.scenes.three_cubes import cubes
 
     one, other = (simulate(cubes("tumble", 0.5), Complementarity(step=1e-3), until=0.6) for _ in range(2))
     assert all((one[name] == other[name]).all() for name in one.signals)
@@ -463,7 +463,7 @@ def test_bad_scenes_are_refused_with_a_message(case):
 
 @pytest.mark.parametrize("what", ["spheres", "boxes"])
 def test_a_pile_settles_inside_its_bin_and_presses_on_the_floor_with_its_weight(what):
-    from impinge.studies.pile import RADIUS, pile
+    from impinge.studies.scenes.pile import RADIUS, pile
 
     scene = pile(30, what)
     r = simulate(scene, Complementarity(step=2e-3, tolerance=1e-2), until=1.5)
@@ -479,7 +479,7 @@ def test_a_pile_settles_inside_its_bin_and_presses_on_the_floor_with_its_weight(
 
 @pytest.mark.parametrize("what", ["stack", "arch", "tent"])
 def test_what_stands_stands_after_a_nudge_and_comes_to_rest_exactly(what):
-    from impinge.studies.standing import SCENES
+    from impinge.studies.scenes.standing import SCENES
 
     scene, rng = SCENES[what](friction=0.6), np.random.default_rng(2)
     bodies = [name for name, part in scene.parts.items() if part.kind == "body"]

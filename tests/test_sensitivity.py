@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from differences import EXACT, assert_is_the_derivative, difference, end, states
 from impinge import Adaptive, Baumgarte, FixedStep, InputError, ModelBuilder, robots, simulate
-from impinge.analysis.orbit import periodic_orbit
-from impinge.analysis.sensitivity import sensitivity
+from impinge.analysis.variations.orbit import periodic_orbit
+from impinge.analysis.variations.sensitivity import sensitivity
 from impinge.compile import Vector, entry
 from impinge.contact.law import GAP, watching
 from mechanisms import block, four_bar, four_bar_pose, maze

@@ -14,8 +14,8 @@ from impinge.contact import Baumgarte
 from impinge.control import GravityCompensation
 from impinge.errors import ImpingeWarning
 from impinge.robots.delta import DeltaKinematics, delta_with_brick
-from impinge.studies import delta_soft_touch
-from impinge.studies.delta_soft_touch import controller_of, gain_of, laws_of, model_of
+from impinge.studies.delta import delta_soft_touch
+from impinge.studies.delta.delta_soft_touch import controller_of, gain_of, laws_of, model_of
 from impinge.studies.registry import find_study
 from impinge.studies.runner import execute, parse_settings
 

@@ -26,12 +26,12 @@ from impinge.compile import Struct, Vector, entry
 from impinge.errors import ImpingeWarning
 from impinge.model import WORKS
 from impinge.simulation.check import laws_of
-from impinge.simulation.dynamics import right_hand_side
-from impinge.simulation.implicit import implicit_step
-from impinge.simulation.plant import FORCE, KEPT, KNOWN, Plant, Workspace, workspace
+from impinge.simulation.integrate.implicit import implicit_step
+from impinge.simulation.integrate.step import dense_state
 from impinge.simulation.run import plant_of
-from impinge.simulation.scene_model import SceneModel
-from impinge.simulation.step import dense_state
+from impinge.simulation.scenes.model import SceneModel
+from impinge.simulation.system.dynamics import right_hand_side
+from impinge.simulation.system.plant import FORCE, KEPT, KNOWN, Plant, Workspace, workspace
 from models import shaker
 
 G = 9.81

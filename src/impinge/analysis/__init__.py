@@ -1,15 +1,15 @@
 """Equilibria, linear models with contacts closed, margins, sensitivities."""
 
-from impinge.analysis.equilibrium import Equilibrium, equilibrium
-from impinge.analysis.frequency import bode, nyquist, root_locus
-from impinge.analysis.linear_model import LinearModel
-from impinge.analysis.linearize import linearize
-from impinge.analysis.margins import Margins, margins
-from impinge.analysis.orbit import Orbit, periodic_orbit
-from impinge.analysis.point import Point
-from impinge.analysis.poles import PoleZeroMap, poles_and_zeros
-from impinge.analysis.sampled import sampled
-from impinge.analysis.sensitivity import Sensitivity, sensitivity
+from impinge.analysis.linear.linear_model import LinearModel
+from impinge.analysis.linear.linearize import linearize
+from impinge.analysis.linear.point import Point
+from impinge.analysis.linear.sampled import sampled
+from impinge.analysis.responses.frequency import bode, nyquist, root_locus
+from impinge.analysis.responses.margins import Margins, margins
+from impinge.analysis.responses.poles import PoleZeroMap, poles_and_zeros
+from impinge.analysis.rest.equilibrium import Equilibrium, equilibrium
+from impinge.analysis.variations.orbit import Orbit, periodic_orbit
+from impinge.analysis.variations.sensitivity import Sensitivity, sensitivity
 
 __all__ = [
     "Equilibrium",

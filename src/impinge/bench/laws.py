@@ -45,7 +45,7 @@ def _runner(model: Any, law: Any, method: Any, until: float) -> Callable[[], Flo
 
 def benchmark() -> Table:
     """Measure it: for each law the coarsest setting that is accurate enough, timed side by side."""
-    from impinge.studies.laws import laws_of, models_of, study
+    from impinge.studies.comparison.laws import laws_of, models_of, study
 
     p: dict[str, Any] = {parameter.name: parameter.value for parameter in study.parameters}
     until = {"ball": 0.35, "block": 0.5}

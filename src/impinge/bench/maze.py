@@ -13,9 +13,9 @@ def benchmark() -> Table:
     """Measure it: the run of the study ``ball-maze``, from the start to the end, at its defaults."""
     from impinge.contact import Baumgarte
     from impinge.control import Lead
-    from impinge.control.maze_design import design, ring_models
+    from impinge.control.maze.design import design, ring_models
     from impinge.robots import maze
-    from impinge.studies.ball_maze import simulate_maze, study
+    from impinge.studies.maze.ball_maze import simulate_maze, study
 
     p: dict[str, Any] = {parameter.name: parameter.value for parameter in study.parameters}
     model = maze()

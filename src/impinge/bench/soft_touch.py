@@ -12,7 +12,7 @@ FASTER_THAN_LIFE = 20.0
 def benchmark() -> Table:
     """Measure it: the run of the study ``delta-soft-touch`` at its defaults, without its sweep."""
     from impinge.simulation import simulate
-    from impinge.studies.delta_soft_touch import controller_of, laws_of, model_of, study
+    from impinge.studies.delta.delta_soft_touch import controller_of, laws_of, model_of, study
 
     p: dict[str, Any] = {parameter.name: parameter.value for parameter in study.parameters}
     model, laws, until = model_of(p), laws_of(p), float(p["until"])

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from pathlib import Path
 
-from impinge.compile.loop import ENTRIES, Entry, compile_and_store, stored
+from impinge.compile.loops.loop import ENTRIES, Entry, compile_and_store, stored
 
 _PACKAGE = Path(__file__).parents[1]
 # Those of its parts that have no entry points, or only such as nobody else needs.

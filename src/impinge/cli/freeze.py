@@ -12,7 +12,7 @@ from pathlib import Path
 
 from impinge.cli.ahead import all_entries
 from impinge.compile import cache, frozen, machine
-from impinge.compile.loop import Entry, contents_of
+from impinge.compile.loops.loop import Entry, contents_of
 from impinge.compile.progress import compiling
 
 

@@ -1,10 +1,10 @@
 """Symbolic functions and hot loops → machine code: frozen, cached or made now. The lowest layer."""
 
-from impinge.compile.kernel import Kernel, compile_bounds, compile_kernel, no_record
-from impinge.compile.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
-from impinge.compile.loop import Entry, entry, inlined, jit, prepare
-from impinge.compile.primitives import ask, call, struct_at, subtract_product, vector_at
-from impinge.compile.struct import Struct, address_of, keep_array, pack_for, pack_once
+from impinge.compile.kernels.kernel import Kernel, compile_bounds, compile_kernel, no_record
+from impinge.compile.loops.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
+from impinge.compile.loops.loop import Entry, entry, inlined, jit, prepare
+from impinge.compile.loops.primitives import ask, call, struct_at, subtract_product, vector_at
+from impinge.compile.loops.struct import Struct, address_of, keep_array, pack_for, pack_once
 
 __all__ = [
     "Cube",

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from impinge.compile import Entry, jit
-from impinge.compile.layout import FLOAT, INTEGER, ArrayKind, Signature
+from impinge.compile.loops.layout import FLOAT, INTEGER, ArrayKind, Signature
 from impinge.errors import InputError
 
 # What a law prescribes (the return value of its first function).

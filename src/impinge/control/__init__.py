@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from impinge.control.derivative import FilteredDerivative
-from impinge.control.encoder import Encoder
-from impinge.control.feedback_linearization import FeedbackLinearization
-from impinge.control.gravity import GravityCompensation
-from impinge.control.impedance import Impedance
-from impinge.control.joystick import Joystick
-from impinge.control.lead import Lead, SampledLead
-from impinge.control.maze import MazeController, Turns
-from impinge.control.pdff import PDFF
-from impinge.control.pid import PID, PIDController
-from impinge.control.reference import Hold, Reference, Setpoint
-from impinge.control.saturation import Saturation
-from impinge.control.schedule import Ramp
-from impinge.control.task_space import TaskSpacePDFF
-from impinge.control.trajectory import Move, Trajectory
+from impinge.control.blocks.derivative import FilteredDerivative
+from impinge.control.blocks.encoder import Encoder
+from impinge.control.blocks.joystick import Joystick
+from impinge.control.blocks.lead import Lead, SampledLead
+from impinge.control.blocks.pdff import PDFF
+from impinge.control.blocks.pid import PID, PIDController
+from impinge.control.blocks.saturation import Saturation
+from impinge.control.blocks.schedule import Ramp
+from impinge.control.delta.feedback_linearization import FeedbackLinearization
+from impinge.control.delta.gravity import GravityCompensation
+from impinge.control.delta.impedance import Impedance
+from impinge.control.delta.task_space import TaskSpacePDFF
+from impinge.control.maze.controller import MazeController, Turns
+from impinge.control.references.reference import Hold, Reference, Setpoint
+from impinge.control.references.trajectory import Move, Trajectory
 
 if TYPE_CHECKING:
     from impinge.control.design import gain_on_root_locus

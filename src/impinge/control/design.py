@@ -8,7 +8,7 @@ from math import sqrt
 import control
 import numpy as np
 
-from impinge.analysis.loop import Loop
+from impinge.analysis.responses.loop import Loop
 from impinge.errors import InputError, as_number, show
 
 _GRID = 300

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Cube, Entry, IntegerMatrix, Matrix, entry, jit, prepare
-from impinge.geometry.capsule_mesh import capsule_mesh
-from impinge.geometry.capsule_pairs import capsule_box, capsule_capsule, capsule_half_space
-from impinge.geometry.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope, round_work
+from impinge.geometry.convex.round_sets import RoundWork
 from impinge.geometry.distance import (
     sphere_box,
     sphere_capsule,
@@ -20,10 +18,12 @@ from impinge.geometry.distance import (
     sphere_mesh,
     sphere_sphere,
 )
-from impinge.geometry.half_space_pairs import cylinder_half_space, polytope_half_space
-from impinge.geometry.polytope_pairs import PolytopeWork, polytope_polytope, polytope_work
+from impinge.geometry.pairs.capsule_mesh import capsule_mesh
+from impinge.geometry.pairs.capsule_pairs import capsule_box, capsule_capsule, capsule_half_space
+from impinge.geometry.pairs.cylinder_pairs import capsule_cylinder, cylinder_cylinder, cylinder_polytope, round_work
+from impinge.geometry.pairs.half_space_pairs import cylinder_half_space, polytope_half_space
+from impinge.geometry.pairs.polytope_pairs import PolytopeWork, polytope_polytope, polytope_work
 from impinge.geometry.precedence import comes_first, turn_over
-from impinge.geometry.round_sets import RoundWork
 from impinge.geometry.table import (
     BOX,
     CAPSULE,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import jit
-from impinge.geometry.clip import LABELS
+from impinge.geometry.pairs.clip import LABELS
 from impinge.geometry.table import FEATURE, GAP, NORMAL, PLACE, SPREAD
 
 FLAT = 1.0 - 0.5 * 0.01**2  # cosine of the angle up to which faces count as parallel

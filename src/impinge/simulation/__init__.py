@@ -1,11 +1,11 @@
 """Event-driven simulation, time stepping, clocks, results."""
 
-from impinge.simulation.certificate import Certificate, ContactCertificate, EnergyBalance
 from impinge.simulation.clock import Clock, Controller
-from impinge.simulation.method import Adaptive, FixedStep
-from impinge.simulation.result import Event, Result
+from impinge.simulation.integrate.method import Adaptive, FixedStep
+from impinge.simulation.results.certificate import Certificate, ContactCertificate, EnergyBalance
+from impinge.simulation.results.result import Event, Result
+from impinge.simulation.results.verdict import Verdict
 from impinge.simulation.run import simulate
-from impinge.simulation.verdict import Verdict
 
 __all__ = [
     "Adaptive",

@@ -12,8 +12,8 @@ from impinge.compile import address_of
 from impinge.contact.law import FUNCTIONS, ContactLaw, Law, is_compliant
 from impinge.errors import InputError, StartError, show, unknown_name
 from impinge.model import Gap, Model, Quantity
-from impinge.simulation.inertia import surely_inertia
-from impinge.simulation.system import System
+from impinge.simulation.system.inertia import surely_inertia
+from impinge.simulation.system.interface import System
 
 # How far a start state may miss a constraint or sink into a surface, in the row's unit.
 START_TOLERANCE = 1e-6

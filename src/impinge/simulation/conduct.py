@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from impinge.errors import ImpingeError, InputError, MissingError, unknown_name
 from impinge.simulation.check import Commanded, command_list
 from impinge.simulation.clock import Clock, Controller, exact_period
-from impinge.simulation.instant import DONE, FULL, PAUSED
+from impinge.simulation.events.instant import DONE, FULL, PAUSED
 
 _REFRESH = 0.05  # s between two calls of `progress`
 _MOST_BYTES = 2**31  # of one table of the log

@@ -14,36 +14,36 @@ from impinge.contact.laws.complementarity import Complementarity
 from impinge.errors import ImpingeWarning, InputError, show, unknown_name
 from impinge.model import Model, check_model, finite
 from impinge.scene.scene import Scene
-from impinge.simulation.assemble import assemble
 from impinge.simulation.check import check_start, friction_of, laws_of
 from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
-from impinge.simulation.dynamics import find_press, right_hand_side
-from impinge.simulation.event_driven import EventDriven
-from impinge.simulation.halt import halt
-from impinge.simulation.implicit import implicit_step
-from impinge.simulation.inside import look
-from impinge.simulation.instant import DONE
-from impinge.simulation.leap import leap
-from impinge.simulation.method import Adaptive, FixedStep, Method
-from impinge.simulation.observe import note
-from impinge.simulation.plant import TIME, Plant, columns
-from impinge.simulation.pool import Room, room_for
-from impinge.simulation.proof import Proof, no_proof, proof_of, proof_of_scene
-from impinge.simulation.prove import prove
-from impinge.simulation.record import ROWS, add_current, measure
-from impinge.simulation.result import Result
-from impinge.simulation.rosenbrock import RODAS5P
-from impinge.simulation.scene_bounds import bound_scene, trace_scene
-from impinge.simulation.scene_model import SceneModel
-from impinge.simulation.settle import settle
-from impinge.simulation.standstill import stand_still
-from impinge.simulation.stepping import TimeStepping, stepping_law, stepping_plant
-from impinge.simulation.still import stop_slips
-from impinge.simulation.strike import strike
-from impinge.simulation.system import System
-from impinge.simulation.tables import contact_tables, sizes
-from impinge.simulation.trace import bound, trace
+from impinge.simulation.events.event_driven import EventDriven
+from impinge.simulation.events.halt import halt
+from impinge.simulation.events.instant import DONE
+from impinge.simulation.events.leap import leap
+from impinge.simulation.events.settle import settle
+from impinge.simulation.events.standstill import stand_still
+from impinge.simulation.events.still import stop_slips
+from impinge.simulation.events.strike import strike
+from impinge.simulation.integrate.implicit import implicit_step
+from impinge.simulation.integrate.method import Adaptive, FixedStep, Method
+from impinge.simulation.integrate.rosenbrock import RODAS5P
+from impinge.simulation.locate.proof import Proof, no_proof, proof_of, proof_of_scene
+from impinge.simulation.locate.prove import prove
+from impinge.simulation.locate.trace import bound, trace
+from impinge.simulation.results.assemble import assemble
+from impinge.simulation.results.inside import look
+from impinge.simulation.results.observe import note
+from impinge.simulation.results.record import ROWS, add_current, measure
+from impinge.simulation.results.result import Result
+from impinge.simulation.scenes.bounds import bound_scene, trace_scene
+from impinge.simulation.scenes.model import SceneModel
+from impinge.simulation.steps.stepping import TimeStepping, stepping_law, stepping_plant
+from impinge.simulation.system.dynamics import find_press, right_hand_side
+from impinge.simulation.system.interface import System
+from impinge.simulation.system.plant import TIME, Plant, columns
+from impinge.simulation.system.pool import Room, room_for
+from impinge.simulation.system.tables import contact_tables, sizes
 
 FloatArray = NDArray[np.float64]
 

@@ -69,7 +69,7 @@ def _figure(p: Mapping[str, Any], outcome: Outcome) -> Figure:
     """Draw the whole run on the left (as Figs. 2 and 3), the end of one contact on the right (as Fig. 4)."""
     from matplotlib.figure import Figure
 
-    from impinge.simulation.plot import mode_axis
+    from impinge.simulation.results.plot import mode_axis
 
     r = outcome.result
     figure = Figure(figsize=(11, 6.5), layout="constrained")

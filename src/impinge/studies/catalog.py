@@ -30,9 +30,13 @@ def catalog() -> dict[str, Listed]:
 
     A study is imported only if its file does not spell out its name, title and paper.
     """
-    files = (file for folder in studies.__path__ for file in sorted(Path(folder).glob("*.py")))
-    found = (_listed(f"{studies.__name__}.{file.stem}", file.read_text(encoding="utf-8")) for file in files)
+    files = ((Path(folder), file) for folder in studies.__path__ for file in sorted(Path(folder).rglob("*.py")))
+    found = (_listed(_module(folder, file), file.read_text(encoding="utf-8")) for folder, file in files)
     return {study.name: study for study in sorted(filter(None, found), key=lambda study: study.name)}
+
+
+def _module(folder: Path, file: Path) -> str:
+    return ".".join([studies.__name__, *file.relative_to(folder).with_suffix("").parts])
 
 
 def _listed(module: str, text: str) -> Listed | None:

@@ -1,4 +1,4 @@
-"""Finding studies: the files of this folder, or a file of the user's."""
+"""Finding studies: the files of this folder and of those in it, or a file of the user's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from impinge.studies.study import Study
 
 def all_studies() -> dict[str, Study]:
     """Import every study that comes with impinge, by name: each module here that defines ``study``."""
-    modules = (importlib.import_module(f"{studies.__name__}.{m.name}") for m in pkgutil.iter_modules(studies.__path__))
+    names = (m.name for m in pkgutil.walk_packages(studies.__path__, f"{studies.__name__}.") if not m.ispkg)
+    modules = map(importlib.import_module, names)
     found = [module.study for module in modules if isinstance(getattr(module, "study", None), Study)]
     return {study.name: study for study in sorted(found, key=lambda study: study.name)}
 

@@ -95,7 +95,7 @@ def execute(
     study: Study, settings: Sequence[str] = (), law: str | None = None, progress: Progress | None = None
 ) -> Report:
     """Run a study with settings and a law as text, and check the claims that speak of this run."""
-    from impinge.simulation.certificate import plain
+    from impinge.simulation.results.certificate import plain
 
     parameters = parse_settings(study, settings)
     chosen: Any = None

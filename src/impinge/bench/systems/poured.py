@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from impinge.contact import Complementarity
 from impinge.scene.world import layout_of
-from impinge.simulation.bodies.push import push
 from impinge.simulation.bodies.run import SceneRun, rules_of
 from impinge.simulation.bodies.stage import CORRECTIONS, LAST, MISS, MISSED, NEWTON, STEPS, SWEEPS
-from impinge.simulation.bodies.touch import look_around
-from impinge.simulation.instant import DONE, FULL, PAUSED
-from impinge.studies.pile import DENSITY, FRICTION, RADIUS, pile, places
+from impinge.simulation.bodies.touching.push import push
+from impinge.simulation.bodies.touching.touch import look_around
+from impinge.simulation.events.instant import DONE, FULL, PAUSED
+from impinge.studies.scenes.pile import DENSITY, FRICTION, RADIUS, pile, places
 
 FloatArray = NDArray[np.float64]
 

@@ -13,7 +13,6 @@ from impinge.model import WORKS
 from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
 from impinge.scene.world import Layout
-from impinge.simulation.bodies.contacts import ContactTable
 from impinge.simulation.bodies.log import CONTACTS, EVENTS, ROWS, SceneLog
 from impinge.simulation.bodies.stage import (
     CORRECTIONS,
@@ -34,11 +33,12 @@ from impinge.simulation.bodies.stage import (
     TAKEN,
     Stage,
 )
+from impinge.simulation.bodies.touching.contacts import ContactTable
 from impinge.simulation.bodies.verdicts import findings_of
-from impinge.simulation.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
-from impinge.simulation.extremes import DRIFT, WORST
-from impinge.simulation.plant import EVENT_COLUMNS
-from impinge.simulation.result import Result
+from impinge.simulation.results.certificate import STEADY_SHARE, Certificate, ContactCertificate, energy_balance
+from impinge.simulation.results.extremes import DRIFT, WORST
+from impinge.simulation.results.result import Result
+from impinge.simulation.system.plant import EVENT_COLUMNS
 
 FloatArray = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.scene.world import STANDS
-from impinge.simulation.bodies.push import scale_of
 from impinge.simulation.bodies.stage import CORRECTIONS, KEPT, NOW, STEPS, TAKEN
+from impinge.simulation.bodies.touching.push import scale_of
 
 _SLOW, _FINEST = 100.0, 1e-10  # a body that touches and is slower than so many tolerances rests; none counts for more
 

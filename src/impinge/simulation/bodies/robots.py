@@ -18,7 +18,7 @@ from impinge.scene.world import LINKED
 from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert
 from impinge.simulation.bodies.stage import GRIPPED, TIME, Stage
-from impinge.simulation.extremes import BEND, DRIFT, WORST, keep
+from impinge.simulation.results.extremes import BEND, DRIFT, WORST, keep
 
 _INDEPENDENT = 1e-9  # smallest pivot of a constraint that counts, against the largest
 

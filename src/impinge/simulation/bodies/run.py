@@ -21,13 +21,9 @@ from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
 from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.bodies.assemble import SceneResult, assemble
-from impinge.simulation.bodies.correct import SLOP
 from impinge.simulation.bodies.frames import LOOSE
 from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
-from impinge.simulation.bodies.infeasible import contradiction
 from impinge.simulation.bodies.log import CONTACT, CONTACTS, EVENT, EVENTS, EXTRAS, ROWS, SceneLog
-from impinge.simulation.bodies.part import part
-from impinge.simulation.bodies.push import push
 from impinge.simulation.bodies.robots import move_robots, place_robots, robot_energies
 from impinge.simulation.bodies.stage import (
     NOW,
@@ -40,11 +36,15 @@ from impinge.simulation.bodies.stage import (
 )
 from impinge.simulation.bodies.start import find_start, part_start, prepare_start, record_now
 from impinge.simulation.bodies.step import FASTEST, NO_POSE, NO_ROOM, hold
-from impinge.simulation.bodies.touch import look_around
+from impinge.simulation.bodies.touching.correct import SLOP
+from impinge.simulation.bodies.touching.infeasible import contradiction
+from impinge.simulation.bodies.touching.part import part
+from impinge.simulation.bodies.touching.push import push
+from impinge.simulation.bodies.touching.touch import look_around
 from impinge.simulation.check import check_constraints, start_tolerance
 from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
-from impinge.simulation.instant import NOT_FINITE, UNSOLVED
+from impinge.simulation.events.instant import NOT_FINITE, UNSOLVED
 
 FloatArray = NDArray[np.float64]
 

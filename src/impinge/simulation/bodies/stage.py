@@ -13,7 +13,7 @@ from impinge.geometry.collide import Collisions, collisions
 from impinge.geometry.table import MOST_POINTS, POINT_SIZE
 from impinge.scene.paths import PATH
 from impinge.scene.world import Layout, World
-from impinge.simulation.extremes import KINDS, Extremes, extremes_of
+from impinge.simulation.results.extremes import KINDS, Extremes, extremes_of
 
 
 class Rules(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from impinge.compile import ask, entry
 from impinge.contact.coulomb.sweeps import prepare
 from impinge.scene.world import FREE
-from impinge.simulation.bodies.correct import SLOP, correct
 from impinge.simulation.bodies.frames import posed, set_frames, set_shapes
 from impinge.simulation.bodies.log import SceneLog, add_row
 from impinge.simulation.bodies.smooth import plain_inertia
 from impinge.simulation.bodies.stage import GRIPPED, LIFTED, TIME, Stage
 from impinge.simulation.bodies.step import NO_POSE, NO_ROOM
-from impinge.simulation.bodies.touch import deepest, set_reach
-from impinge.simulation.instant import DONE
+from impinge.simulation.bodies.touching.correct import SLOP, correct
+from impinge.simulation.bodies.touching.touch import deepest, set_reach
+from impinge.simulation.events.instant import DONE
 
 _ROUNDS = 100  # of moving apart what starts sunk in
 

@@ -50,9 +50,9 @@ from impinge.simulation.bodies.stage import (
     WORK,
     Stage,
 )
-from impinge.simulation.bodies.touch import deepest, keep, set_reach
-from impinge.simulation.bodies.work import created_of, rate_of, work_of
-from impinge.simulation.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
+from impinge.simulation.bodies.touching.touch import deepest, keep, set_reach
+from impinge.simulation.bodies.touching.work import created_of, rate_of, work_of
+from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
 
 NO_ROOM = 10  # for contacts
 NO_POSE = 11  # of a path or a link

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import inf
 
 from impinge.scene.world import Layout
-from impinge.simulation.bodies.part import DEEP
 from impinge.simulation.bodies.stage import MISS, Stage
+from impinge.simulation.bodies.touching.part import DEEP
 from impinge.simulation.check import START_TOLERANCE
-from impinge.simulation.extremes import BEND, CREATED, DEPTH, DRIFT, DRIVE, EXCESS, RUB, WHEN, WORST
-from impinge.simulation.judge import CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE
-from impinge.simulation.verdict import Findings, Judged, verdict
+from impinge.simulation.results.extremes import BEND, CREATED, DEPTH, DRIFT, DRIVE, EXCESS, RUB, WHEN, WORST
+from impinge.simulation.results.judge import CREATED_SHARE, DRIVEN_SHARE, EXCESS_SHARE
+from impinge.simulation.results.verdict import Findings, Judged, verdict
 
 
 def findings_of(layout: Layout, stage: Stage, constrained: bool) -> Findings:

@@ -1,0 +1,1 @@
+"""Linear models of a mode, with its contacts closed."""

@@ -1,0 +1,1 @@
+"""Poles, zeros, frequency responses and margins."""

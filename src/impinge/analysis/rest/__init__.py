@@ -1,0 +1,1 @@
+"""Rest states: what forces hold them, and the nearest one."""

@@ -1,0 +1,1 @@
+"""Derivatives of whole runs, through impacts and sliding; periodic motions."""

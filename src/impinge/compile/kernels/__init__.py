@@ -1,0 +1,1 @@
+"""Symbolic functions → machine code, plain and in interval arithmetic."""

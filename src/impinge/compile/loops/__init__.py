@@ -1,0 +1,1 @@
+"""Hot loops written in Python → machine code, and the structs that they are given."""

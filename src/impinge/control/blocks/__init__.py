@@ -1,0 +1,1 @@
+"""Controllers and filters that know no robot."""

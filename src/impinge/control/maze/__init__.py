@@ -1,0 +1,1 @@
+"""The ball maze's controller, and its design."""

@@ -1,0 +1,1 @@
+"""Distance and depth of convex sets."""

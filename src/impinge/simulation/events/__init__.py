@@ -1,0 +1,1 @@
+"""The event-driven engine: steps, instants, and what is decided there."""

@@ -1,0 +1,1 @@
+"""Steps of the smooth motion: explicit, implicit, and their control."""

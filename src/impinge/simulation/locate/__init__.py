@@ -1,0 +1,1 @@
+"""Where guards fall inside a step, and the proof that no gap closes unseen."""

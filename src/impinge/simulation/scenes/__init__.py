@@ -1,0 +1,1 @@
+"""A scene of free bodies as a system for the event-driven engine."""

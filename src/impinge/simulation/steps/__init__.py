@@ -1,0 +1,1 @@
+"""The time stepper of models: one complementarity problem a step."""

@@ -1,0 +1,1 @@
+"""The study that compares all laws."""

@@ -1,0 +1,1 @@
+"""The study of a peg and its hole."""
