@@ -21,7 +21,8 @@ _LOAD_GLOBAL, _STORE_NAME = opcode.opmap["LOAD_GLOBAL"], opcode.opmap["STORE_NAM
 _EXTENDED, _CACHE = opcode.opmap["EXTENDED_ARG"], opcode.opmap["CACHE"]
 _RAISES = [opcode.opmap[name] for name in ("RAISE_VARARGS", "LOAD_ASSERTION_ERROR") if name in opcode.opmap]
 _KNOWN = ("math", "numpy")  # modules whose functions numba has machine code for
-_TRANSLATORS = ("lowering", "whole", "machine")  # the files of this folder that decide what becomes of a loop
+# What decides what becomes of a loop.
+_TRANSLATORS = ("impinge.compile.loops.lowering", "impinge.compile.loops.whole", "impinge.compile.machine")
 
 
 def closure_digest(loop: Any) -> str:
@@ -191,8 +192,7 @@ def _described(value: Any, known: dict[Any, str]) -> str:
 def _translation() -> str:
     """Return a hash of the code that turns loops into machine code, which need not be imported for that."""
     digest = hashlib.sha256()
-    for name in _TRANSLATORS:
-        module = f"{__package__}.{name}"
+    for module in _TRANSLATORS:
         spec = importlib.util.find_spec(module)
         loader: Any = spec.loader if spec else None
         code = loader.get_code(module)
