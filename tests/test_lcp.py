@@ -17,7 +17,7 @@ from impinge.bench.systems import complementarity
 from impinge.bench.table import INSTALL
 from impinge.compile import Struct
 from impinge.contact.lcp import residual, solve_lcp
-from impinge.contact.lcp.lemke import RAY, SOLVED, lemke, lemke_workspace
+from impinge.contact.lcp.lemke import RAY, SOLVED, UNLIMITED, lemke, lemke_workspace
 from impinge.contact.lcp.solve import infeasibility
 from impinge.errors import InputError, LcpError
 from lcp_problems import FAMILIES, contact_scene, contact_space, impulses, rigid_contacts
@@ -29,6 +29,7 @@ def solved(A, b, room=0):
     work = lemke_workspace(n + room)
     for array in work:
         array.fill(-7 if array.dtype == np.int64 else np.nan)
+    work.pivots[2] = UNLIMITED
     z = np.full(n, np.nan)
     return lemke(A, b, n, z, Struct(work)), z
 

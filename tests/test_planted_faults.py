@@ -85,7 +85,7 @@ FAULTS = {
         "work of impacts",
     ),
     "a dropped event": Fault(
-        "simulation/locate/find.py",
+        "simulation/locate/candidates.py",
         "if w.y[first] > span(h, gap) and gap_alone(plant, w, c):",
         "if h > 0.0:",
         FALL,

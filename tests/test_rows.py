@@ -24,6 +24,7 @@ def spoiled(n):
     fresh = row_workspace(n)
     for array in fresh:
         array.fill(-1 if array.dtype == np.int64 else np.nan)
+    fresh.near[:] = 0.0  # what is given, not left
     fresh.L[:] = np.tril(fresh.L)
     return fresh
 

@@ -103,7 +103,7 @@ def pressed(system, law, rng, scale):
     laws = laws_of(system, law)
     p = system.parameter_vector({})
     plant = plant_of(system, laws, p, (400, 40), Adaptive(), 1.0)
-    room = workspace(plant, system.dynamics.size)
+    room = workspace(plant, system.dynamics)
     q, v = system.start_vectors({})
     if isinstance(system, SceneModel):
         system.start(q, v, system.input_vector({}))

@@ -26,6 +26,8 @@ FloatArray = NDArray[np.float64]
 _SHARE = 1e-10
 # Rows depend on each other if they do so within this, where each moves as much in the kinetic metric.
 _DEPENDENT = 3e-6
+# The same at rest, where forces are known from the balance, of a pose that is known to 1e-12 m.
+_DEPENDENT_AT_REST = 1e-10
 # Redundant rows that ask for accelerations which differ by more than this share contradict each other.
 _CONTRADICTION = 1e-6
 _SLOWLY = 1e-9  # m/s²
@@ -153,8 +155,9 @@ def _forces(
         slips = [place[i] for i in range(nh + plant.nc + plant.slips[c], nh + plant.nc + plant.slips[c + 1])]
         mu = float(plant.mu[c]) if model.gaps[c].slides else np.inf
         limits.append(Limit(place.get(nh + c), slips, mu, float(force[nh + c]) if nh + c in given else 0.0))
-    internal, smallest = _internal(M, w, rows), True
-    if known.keys() >= set(rows):
+    smallest, rests = True, known.keys() >= set(rows)
+    internal = _internal(M, w, rows, _DEPENDENT_AT_REST if rests else _DEPENDENT)
+    if rests:
         force[rows] = [known[i] for i in rows]
         force[rows] -= internal @ np.linalg.lstsq(internal, force[rows], rcond=None)[0]
     if violation(force[rows], limits).max(initial=0.0) > (allowed := _allowed(force)):
@@ -171,13 +174,13 @@ def _allowed(force: FloatArray) -> float:
     return max(NOTHING, _SHARE * float(np.abs(force).max(initial=0.0)))
 
 
-def _internal(M: FloatArray, w: Workspace, rows: Sequence[int]) -> FloatArray:
+def _internal(M: FloatArray, w: Workspace, rows: Sequence[int], dependent: float) -> FloatArray:
     """Return a basis of the forces of rows that balance each other at the state just evaluated, n × k."""
     response = w.terms.response[rows].T * np.sqrt(np.diag(M))[:, None]
     size = np.linalg.norm(response, axis=0)
     size[size == 0.0] = 1.0
     _, sizes, Vt = np.linalg.svd(response / size)
-    rank = int((sizes > _DEPENDENT).sum())
+    rank = int((sizes > dependent).sum())
     return np.asarray(Vt[rank:].T / size[:, None])
 
 

@@ -22,6 +22,13 @@ from impinge.simulation.system.plant import VALUE
 FloatArray = NDArray[np.float64]
 
 
+def _is_moved(model: Model, start: Point, q: FloatArray) -> bool:
+    """Tell whether rows accelerate on their own, as where a floor turns back: forces then do more than balance."""
+    p = model.parameter_vector(start.parameters)
+    terms = model.terms_at(q, start.v, start.time, start.u, p, only=("h_drift", "gap_drift", "slip_drift"))
+    return any(drift.any() for drift in terms.values())
+
+
 @dataclass(frozen=True)
 class Equilibrium(Point):
     """A rest state of a model in a mode.
@@ -111,7 +118,7 @@ def equilibrium(
     if soft:  # from rigid contacts, whose forces are a first guess
         rest.soft = {c: laws[c] for c in soft}
         found = nearest_rest(rest, found)
-    known = dict(zip(rest.rows, found.x.tolist(), strict=True))
+    known = {} if _is_moved(model, start, found.q) else dict(zip(rest.rows, found.x.tolist(), strict=True))
     held = in_mode(model, replace(start, q=found.q, u=found.u), closed, chosen, (400.0, 40.0), who, known)
     names, (_, gaps, _) = row_names(model), model.row_slices
     for c in closed:

@@ -35,7 +35,7 @@ def may_stand(plant: Plant, w: Workspace) -> bool:
         i, sticks = plant.nh + c, plant.closed[c, w.mode[c]] != 0 and w.mode[c] != plant.sliding[c]
         if not sticks_rigidly(plant, c) or sticks or w.mode[c] == plant.passed[c]:
             continue
-        if plant.closed[c, w.mode[c]] == 0 and (w.rows[VALUE, i] > TOUCHING or abs(w.rows[RATE, i]) > SLOW):
+        if abs(w.rows[RATE, i]) > SLOW or (plant.closed[c, w.mode[c]] == 0 and w.rows[VALUE, i] > TOUCHING):
             continue
         if friction.length(w.rows[RATE, plant.nh + plant.nc :], plant.slips[c], plant.slips[c + 1]) <= friction.CREEP:
             return True
@@ -81,6 +81,15 @@ def _is_held(plant: Plant, w: Workspace, i: int) -> bool:
 @jit
 def _moves(plant: Plant, w: Workspace, c: int) -> bool:
     return w.rub[c] == 0.0 and plant.mu[c] > 0.0
+
+
+@jit
+def _rests(plant: Plant, w: Workspace) -> bool:
+    """Tell whether no gap of the island moves: while one comes to rest, forces change, and with them who slides."""
+    for c in range(plant.nc):
+        if w.stand.island[plant.nh + c] == 1 and abs(w.rows[RATE, plant.nh + c]) > SLOW:
+            return False
+    return True
 
 
 @jit
@@ -147,7 +156,7 @@ def stand_still(plant: Plant, w: Workspace) -> int:
         if w.impact.active[c] == 0 or w.stand.island[i] != 0:
             continue
         _spread(plant, w, i)
-        stands = _stands(plant, w)
+        stands = not _rests(plant, w) or _stands(plant, w)
         if not stands and _forces(plant, w):
             for k in range(m):
                 if w.stand.island[k] == 1:
