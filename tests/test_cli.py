@@ -54,16 +54,25 @@ def test_a_claim_that_fails_is_exit_code_1(capsys):
 
 @pytest.mark.parametrize(
     ("body", "says"),
-    [("raise ZeroDivisionError('one')", "ZeroDivisionError: one"), ("pass", "returned None, not an Outcome")],
+    [
+        ("raise ZeroDivisionError('one')", "ZeroDivisionError: one"),
+        ("pass", "returned None, not an Outcome"),
+        ("raise SystemExit(5)", "SystemExit: 5"),
+        ("return Outcome(drop(), {'what': object()})", "object is not JSON serializable"),
+        ("return Outcome(drop(), {'draw': 1})", "ValueError: no figure"),
+    ],
 )
 def test_a_study_that_crashes_is_exit_code_3_and_no_failed_claim(capsys, tmp_path, body, says):
     file = tmp_path / "crash.py"
     file.write_text(
-        "from impinge.studies import Study\n"
+        "from impinge import Impact, robots, simulate\n"
+        "from impinge.studies import Outcome, Study\n"
+        "def drop():\n    return simulate(robots.ball(), Impact(), until=0.1)\n"
+        "def draw(p, outcome):\n    raise ValueError('no figure')\n"
         f"def run(p, law, progress):\n    {body}\n"
-        "study = Study(name='crash', title='it crashes', parameters=(), run=run, claims=())\n"
+        "study = Study(name='crash', title='it crashes', parameters=(), run=run, claims=(), figure=draw)\n"
     )
-    code, out, err = run(capsys, "run", str(file), "--json")
+    code, out, err = run(capsys, "run", str(file), "--json", "--out", str(tmp_path / "out"))
     assert (code, out) == (3, "")
     assert "Traceback" in err
     assert err.splitlines()[-1].startswith("impinge: study 'crash' crashed: ")

@@ -38,6 +38,8 @@ def test_a_scene_whose_contacts_need_more_than_the_budget_ends_and_names_the_wor
     with pytest.warns(ImpingeWarning):
         result = simulate(stack(), Complementarity(step=2e-3, budget=1), until=0.5)
     assert not result.ok
+    assert result.solver.missed >= 1
+    assert not result.certificate.ok
     assert "were not found within a budget of 1 iterations: the worst miss their law by" in result.reason
     assert "between box_" in result.reason or "between table" in result.reason
     assert "give a larger budget" in result.reason

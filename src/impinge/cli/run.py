@@ -26,16 +26,17 @@ def run_study(name: str, settings: Sequence[str], law: str | None, out: str | No
     with progress_bar(study.name, float(until)) as progress, _plain_warnings():
         try:
             report = execute(study, settings, law, progress)
+            summary = json.dumps(report.summary, indent=2)
+            if out is not None:
+                report.write(Path(out))
         except ImpingeError:
             raise
-        except Exception as problem:  # whatever the study's code raises is no failed claim
+        except (Exception, SystemExit) as problem:  # whatever the study's code raises is no failed claim
             traceback.print_exc()
             print(f"impinge: study '{study.name}' crashed: {type(problem).__name__}: {problem}", file=sys.stderr)
             return CRASHED
-    if out is not None:
-        report.write(Path(out))
     if as_json:
-        print(json.dumps(report.summary, indent=2))
+        print(summary)
     else:
         _print(report)
         if out is not None:

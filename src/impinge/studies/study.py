@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from impinge.errors import unknown_name
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -43,6 +45,9 @@ class Outcome:
     metrics: Mapping[str, Any]
 
 
+COMPARISONS = ("equal", "at least", "at most")
+
+
 @dataclass(frozen=True)
 class Claim:
     """One statement of a paper, and how to check it.
@@ -66,6 +71,10 @@ class Claim:
     compare: Literal["equal", "at least", "at most"] = "equal"
     when: Mapping[str, Any] | None = None
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.compare not in COMPARISONS:
+            raise unknown_name(f"claim '{self.id}'", "comparison", str(self.compare), COMPARISONS)
 
     def check(self, outcome: Outcome) -> dict[str, Any]:
         """Measure the value and return the claim's line of the ledger."""

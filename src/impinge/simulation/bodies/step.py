@@ -88,6 +88,14 @@ def _outran(world: Any, s: Any, h: float) -> bool:
 
 
 @jit
+def _note_miss(s: Any) -> None:
+    """Keep by how much the step misses the law of its contacts, and count it if that is more than the tolerance."""
+    s.tally[RESIDUAL] = max(s.tally[RESIDUAL], s.work.residual[0])
+    s.tally[MISS] = max(s.tally[MISS], s.work.residual[3])
+    s.counts[MISSED] += s.work.residual[3] > s.rules.tolerance
+
+
+@jit
 def _note(s: Any, h: float, kick: float) -> None:
     """Keep the extremes of the step for the certificate."""
     problem, tally = s.problem, s.tally
@@ -104,9 +112,7 @@ def _note(s: Any, h: float, kick: float) -> None:
             tally[PRODUCT] = max(tally[PRODUCT], abs(gap * force))
     tally[WORK] += work_of(s, s.before)
     tally[CREATED] = max(tally[CREATED], created_of(s))
-    tally[RESIDUAL] = max(tally[RESIDUAL], s.work.residual[0])
-    tally[MISS] = max(tally[MISS], s.work.residual[3])
-    s.counts[MISSED] += s.work.residual[3] > s.rules.tolerance
+    _note_miss(s)
     s.counts[SWEEPS] += s.work.counts[0]
     s.counts[NEWTON] += s.work.counts[1]
 
@@ -191,6 +197,7 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
             s.used[ROOM] = 0
             return NO_ROOM
         if status != SOLVED and not _accepted(s):
+            _note_miss(s)
             return UNSOLVED
         if not _outran(world, s, h):
             break
