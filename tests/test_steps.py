@@ -155,3 +155,30 @@ def test_a_frictional_impact_of_a_body_in_steps_converges_to_coulombs_law_wherev
 @pytest.mark.slow
 def test_very_many_frictional_impacts_of_bodies_do():
     check_boxes(range(100, 160))
+
+
+def incline(feet, m, slope):
+    """A block of mass m on one or two feet that slides down a slope; its friction is a parameter."""
+    b = ModelBuilder("incline")
+    x, vx = b.coordinate("x")
+    z, vz = b.coordinate("z")
+    mu = b.parameter("mu", 1.0)
+    b.kinetic(m * (vx**2 + vz**2) / 2)
+    b.potential(m * G * (z * np.cos(slope) - x * np.sin(slope)))
+    for k in range(feet):
+        b.gap(f"foot{k}", z, slip=x, friction=mu)
+    return b.build()
+
+
+def test_what_friction_cannot_hold_by_a_millionth_slides_in_steps_and_event_by_event():
+    rng = np.random.default_rng(5)
+    for k in range(20):
+        slope, m, missing = rng.uniform(0.05, 1.2), 10 ** rng.uniform(-3, 3), 10 ** rng.uniform(-6, -0.5)
+        model, until = incline(1 + k % 2, m, slope), 0.05
+        pull = G * np.sin(slope) * missing
+        for law in (Complementarity(step=1e-3), Impact(0.0)):
+            slides = simulate(model, law, until=until, parameters={"mu": np.tan(slope) * (1 - missing)})
+            assert slides.certificate.ok
+            assert slides["x_dot"][-1] == pytest.approx(pull * until, rel=1e-3)
+            stands = simulate(model, law, until=until, parameters={"mu": np.tan(slope) * (1 + missing)})
+            assert abs(stands["x_dot"]).max() <= 1e-12

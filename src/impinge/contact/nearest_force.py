@@ -251,6 +251,17 @@ def _proves(w: Any, contacts: int, r: int) -> bool:
 
 
 @jit
+def _scale(w: Any, contacts: int, r: int, share: float) -> None:
+    """Let the load be of size one: forces of a ton and impulses of a gram are alike then."""
+    for k in range(r):
+        w.load[k] *= share
+    for i in range(w.x.size):
+        w.target[i] *= share
+    for c in range(contacts):
+        w.most[c] *= share
+
+
+@jit
 def nearest_force(w: Any, contacts: int, r: int) -> int:
     """Find the admissible forces nearest to ``w.target`` with Vᵀλ = load, by the proximal point method on the dual.
 
@@ -259,7 +270,8 @@ def nearest_force(w: Any, contacts: int, r: int) -> int:
     Returns:
         FOUND; or NONE, and ``w.force`` is −1 times the rates of a motion which proves that; or UNSURE.
     """
-    n, sigma, least = w.x.size, 10.0, np.inf
+    n, sigma, least, size = w.x.size, 10.0, np.inf, length(w.load, r)
+    _scale(w, contacts, r, 1.0 / size if size > 0.0 else 1.0)
     for k in range(r):
         w.y[k] = 0.0
     for _ in range(_PROXIMAL_STEPS):
@@ -284,5 +296,5 @@ def nearest_force(w: Any, contacts: int, r: int) -> int:
             return NONE
         sigma = min(10.0 * sigma, _STIFFEST)
     for i in range(n):
-        w.force[i] = w.best[i]
+        w.force[i] = w.best[i] * (size if size > 0.0 else 1.0)
     return FOUND if least <= NEARLY else UNSURE

@@ -8,6 +8,7 @@ from impinge.compile import jit
 from impinge.simulation.bodies.stage import NOW
 
 MISSES = 10.0  # so many times what the solver misses is none
+_FINE = 1e-10  # of the scale: a miss as of the default tolerance
 _NOTHING = 1e-12  # share of the energy that impulses move: less than that is rounding
 
 
@@ -49,8 +50,9 @@ def created_of(s: Any) -> float:
 
 @jit
 def creates(s: Any) -> bool:
-    """Tell whether impulses give energy, beyond rounding and what the solver misses."""
-    problem, created, miss = s.problem, created_of(s), MISSES * s.work.residual[0]
+    """Tell whether impulses give energy, beyond rounding and what a fine solution misses: a coarse one may not give."""
+    problem, created, scale = s.problem, created_of(s), s.work.residual[1]
+    miss = MISSES * min(s.work.residual[0], _FINE * scale)
     if created <= 0.0:
         return False
     moved = 0.0
