@@ -177,6 +177,21 @@ def test_very_many_impacts_in_free_space_do(restitution):
     assert sum(check_collision(seed, restitution) for seed in range(300)) > 100
 
 
+def check_coarse_collision(seed, restitution, tolerance):
+    """What the solver misses may give energy, impulse times miss; what returns or rebounds gives none beyond that."""
+    scene, _, _ = collision(seed)
+    result = simulate(scene, Complementarity(step=1e-3, restitution=restitution, tolerance=tolerance), until=0.8)
+    energy = result["energy_kinetic"]
+    assert np.diff(energy).max() <= 0.1 * tolerance * energy[0], seed
+
+
+@pytest.mark.filterwarnings("ignore::impinge.errors.ImpingeWarning")
+@pytest.mark.parametrize(("restitution", "tolerance"), [(0.0, 1e-3), (0.5, 1e-3), (1.0, 1e-3), (1.0, 1e-2)])
+def test_impacts_that_are_solved_coarsely_create_far_less_energy_than_their_tolerance(restitution, tolerance):
+    for seed in range(40):
+        check_coarse_collision(seed, restitution, tolerance)
+
+
 def test_a_paddle_that_strikes_a_ball_gives_energy_and_is_not_taken_back():
     scene = Scene("paddle", gravity=(0, 0, 0), friction=0.0)
     scene.moving("paddle", lambda t: (3.0 * t - 0.2, 0, 0), Box(0.1, 0.5, 0.5))
