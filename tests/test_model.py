@@ -396,12 +396,12 @@ def test_kinetic_energy_must_be_quadratic(energy):
 
 
 @pytest.mark.parametrize(("M", "bias"), [(ca.SX.eye(2), 0), (1, ca.SX(2, 1)), (ca.SX.ones(1, 2), 0), (1, ca.SX(1, 2))])
-def test_inertia_must_have_one_row_for_each_coordinate(M, bias):
+def test_inertia_must_have_one_row_for_each_velocity(M, bias):
     b, _, _ = builder()
     b.inertia(M, bias)
     rows, columns = ca.SX(M).shape
-    text = rf"expected M of 1 × 1 and b of 1 for 1 coordinates, got M of {rows} × {columns} and b of "
-    with refuses(text + rf"{ca.SX(bias).numel()}\. Give one row for each coordinate\."):
+    text = rf"expected M of 1 × 1 and b of 1 for 1 velocities, got M of {rows} × {columns} and b of "
+    with refuses(text + rf"{ca.SX(bias).numel()}\. Give one row for each velocity\."):
         b.build()
 
 

@@ -3,11 +3,13 @@
 from impinge.model.builder import ModelBuilder
 from impinge.model.links import Link, angular_velocity
 from impinge.model.model import WORKS, Model
-from impinge.model.quantities import Coordinate, Gap, Input, Quantity, finite, values_of
+from impinge.model.quantities import Constraint, Coordinate, Gap, Input, Quantity, finite, values_of
+from impinge.model.spins import Spin, of_length_one, straight
 from impinge.model.verify import check_model, missing_in_model
 
 __all__ = [
     "WORKS",
+    "Constraint",
     "Coordinate",
     "Gap",
     "Input",
@@ -15,9 +17,12 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "Quantity",
+    "Spin",
     "angular_velocity",
     "check_model",
     "finite",
     "missing_in_model",
+    "of_length_one",
+    "straight",
     "values_of",
 ]

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from impinge.errors import ModelError
-from impinge.model.derive import Equations, Symbols, direct, lagrange, rows
+from impinge.model.derive import Equations, Row, Symbols, direct, lagrange, rows
 from impinge.model.links import Link
-from impinge.model.model import WORKS, Model
-from impinge.model.quantities import Coordinate, Gap, Input, Quantity, finite
-from impinge.model.verify import check_held, check_kinetic, check_pieces, missing_in_model
+from impinge.model.model import Model
+from impinge.model.pieces import Pieces
+from impinge.model.quantities import Constraint, Coordinate, Gap, Input, Quantity, finite
+from impinge.model.spins import Spin, rotation_matrix
+from impinge.model.verify import check_kinetic, missing_in_model
 
-_Kind = TypeVar("_Kind", bound=Quantity)
 
-
-class ModelBuilder:
+class ModelBuilder(Pieces):
     """Collects the pieces of a model.
 
     Example:
@@ -34,26 +32,6 @@ class ModelBuilder:
         ('floor',)
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.time = ca.SX.sym("t")
-        self._taken = {"t", "energy_kinetic", "energy_potential", *(f"work_{work}" for work in WORKS)}
-        self._coordinates: list[tuple[Coordinate, Any, Any]] = []
-        self._parameters: list[tuple[Quantity, Any]] = []
-        self._inputs: list[tuple[Input, Any]] = []
-        self._constraints: list[tuple[Quantity, Any]] = []
-        self._gaps: list[tuple[Gap, Any]] = []
-        self._slips: list[tuple[str, Any]] = []
-        self._extents: list[tuple[str, Any]] = []
-        self._friction: list[tuple[str, Any]] = []
-        self._outputs: list[tuple[Quantity, Any]] = []
-        self._links: list[Link] = []
-        self._forces: list[tuple[Any, Any]] = []
-        self._damping: list[tuple[Any, Any]] = []
-        self._kinetic: Any = None
-        self._potential: Any = ca.SX(0)
-        self._direct: tuple[Any, Any] | None = None
-
     def coordinate(
         self, name: str, start: float = 0.0, speed: float = 0.0, unit: str = "m", about: str = ""
     ) -> tuple[Any, Any]:
@@ -62,8 +40,60 @@ class ModelBuilder:
         quantity = Coordinate(name, unit, finite(who, start), about, speed=finite(who, speed))
         self._claim(name, name, f"{name}_dot")
         q, v = ca.SX.sym(name), ca.SX.sym(f"{name}_dot")
-        self._coordinates.append((quantity, q, v))
+        self._coordinates.append((quantity, q))
+        self._velocities.append((Quantity(f"{name}_dot", f"{unit}/s", quantity.speed), v))
         return q, v
+
+    def rotation(
+        self,
+        name: str,
+        start: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
+        spin: Sequence[float] = (0.0, 0.0, 0.0),
+        about: str = "",
+    ) -> tuple[Any, Any]:
+        """Add a rotation that goes any way round, such as a ball joint's or a free body's.
+
+        Its coordinates are a unit quaternion, ``name_qw``, ``name_qx``, ``name_qy``, ``name_qz``, which is singular in no
+        attitude. Its velocities are the angular velocity in the turning axes, ``name_wx``, ``name_wy``, ``name_wz``.
+
+        Args:
+            name: of the rotation.
+            start: quaternion (w, x, y, z) at the start; it is scaled to length one.
+            spin: angular velocity at the start, in the turning axes, rad/s.
+            about: where it comes from.
+
+        Returns:
+            The rotation matrix (3 × 3), which turns vectors in the turning axes into those in the fixed ones, and the
+            angular velocity (3) in the turning axes.
+
+        Example:
+            >>> b = ModelBuilder("top")
+            >>> R, w = b.rotation("top", spin=(0, 0, 50))
+            >>> I = casadi.diag(casadi.SX([2e-4, 2e-4, 3e-4]))
+            >>> b.kinetic(w.T @ I @ w / 2)
+            >>> b.potential(0.1 * 9.81 * (R @ casadi.SX([0, 0, 0.04]))[2])
+            >>> [x.name for x in b.build().velocities]
+            ['top_wx', 'top_wy', 'top_wz']
+        """
+        who = f"rotation '{name}' of model '{self.name}'"
+        quaternion, speeds = ([finite(who, x) for x in values] for values in (start, spin))
+        if len(quaternion) != 4 or len(speeds) != 3 or not np.linalg.norm(quaternion) > 0.0:
+            raise ModelError(
+                who,
+                "a start quaternion (w, x, y, z) other than zero, and a spin of three numbers",
+                f"{tuple(quaternion)} and {tuple(speeds)}",
+                "No turn at all is (1, 0, 0, 0).",
+            )
+        unit = np.array(quaternion) / np.linalg.norm(quaternion)
+        coordinates, velocities = [f"{name}_q{x}" for x in "wxyz"], [f"{name}_w{x}" for x in "xyz"]
+        self._claim(name, *coordinates, *velocities, *(f"{name}_turn_{x}" for x in "xyz"))
+        self._spins.append(Spin(len(self._coordinates), len(self._velocities)))
+        q, v = [ca.SX.sym(x) for x in coordinates], [ca.SX.sym(x) for x in velocities]
+        for x, value, symbol in zip(coordinates, unit.tolist(), q, strict=True):
+            self._coordinates.append((Coordinate(x, "", value, about), symbol))
+        for x, value, symbol in zip(velocities, speeds, v, strict=True):
+            self._velocities.append((Quantity(x, "rad/s", value), symbol))
+        return rotation_matrix(ca.vertcat(*q)), ca.vertcat(*v)
 
     def parameter(self, name: str, value: float, unit: str = "", about: str = "") -> Any:
         """Add a parameter, changeable at run time without recompiling; return its symbol."""
@@ -91,19 +121,37 @@ class ModelBuilder:
         """Give M(q) and b(q, v, t) directly instead of a kinetic energy; potentials and damping still add to b."""
         self._direct = (self._expression("inertia matrix M", M), self._expression("bias b", b))
 
-    def force(self, force: Any, along: Any) -> None:
-        """Add a force along a displacement: a coordinate, or any expression of the coordinates."""
-        self._forces.append((self._scalar("force", force), self._scalar("displacement", along)))
+    def force(self, force: Any, along: Any = None, *, rate: Any = None) -> None:
+        """Add a force along a displacement: a coordinate, or any expression of the coordinates.
 
-    def damping(self, force: Any, along: Any) -> None:
-        """Add a force that opposes a displacement, e.g. ``damping(c * v, along=q)``; its work counts as dissipated."""
-        self._damping.append((self._scalar("damping force", force), self._scalar("displacement", along)))
+        In its place the speed may be given at which the force does work, linear in the velocities: a torque about an
+        axis of a rotation acts at a component of its angular velocity.
+        """
+        self._forces.append((self._scalar("force", force), self._row("displacement", along, rate)))
 
-    def constraint(self, name: str, expression: Any, unit: str = "m", about: str = "") -> None:
-        """Add a bilateral constraint: the expression stays zero."""
-        residual = self._scalar(f"constraint '{name}'", expression)
+    def damping(self, force: Any, along: Any = None, *, rate: Any = None) -> None:
+        """Add a force that opposes a displacement, e.g. ``damping(c * v, along=q)``; its work counts as dissipated.
+
+        In place of the displacement its speed may be given, as for `force`.
+        """
+        self._damping.append((self._scalar("damping force", force), self._row("displacement", along, rate)))
+
+    def constraint(
+        self, name: str, expression: Any = None, unit: str = "m", about: str = "", *, rate: Any = None
+    ) -> None:
+        """Add a bilateral constraint: the expression stays zero.
+
+        Args:
+            name: of the constraint.
+            expression: of the coordinates, and maybe of `time`.
+            unit: of the expression.
+            about: where it comes from.
+            rate: in its place, an expression that is linear in the velocities, as that of a wheel which rolls. It binds
+                velocities only: where the wheel gets to depends on the way that it takes.
+        """
+        row = self._row(f"constraint '{name}'", expression, rate)
         self._claim(name, f"residual_{name}", f"force_{name}")
-        self._constraints.append((Quantity(name, unit, about=about), residual))
+        self._constraints.append((Constraint(name, unit, about=about, by_rate=rate is not None), row))
 
     def gap(
         self,
@@ -114,6 +162,7 @@ class ModelBuilder:
         slip: Any = (),
         extent: Any = None,
         friction: Any = None,
+        slip_rate: Any = None,
     ) -> None:
         """Add a possible contact by its gap: positive when apart. It may depend on `time`.
 
@@ -129,9 +178,11 @@ class ModelBuilder:
                 below it there is inside, not penetrating, until it comes out again.
             friction: coefficient of Coulomb friction along the slips, a number or an expression of parameters.
                 Without it a contact that has slips never slides: it rolls or sticks.
+            slip_rate: in place of ``slip``, the sliding speeds themselves, linear in the velocities: of what rolls in
+                space no displacement is a function of the coordinates.
         """
         distance = self._scalar(f"gap '{name}'", expression)
-        slips = [self._scalar(f"slip of gap '{name}'", s) for s in (slip if isinstance(slip, Sequence) else (slip,))]
+        slips = self._slip_rows(name, slip, slip_rate)
         names = (name,) if len(slips) == 1 else tuple(f"{name}_{k + 1}" for k in range(len(slips)))
         claimed = [f"{kind}_{s}" for s in names for kind in ("slip", "friction")] + [f"slip_{s}_dot" for s in names]
         extents = [] if extent is None else [self._scalar(f"extent of gap '{name}'", extent)]
@@ -143,11 +194,19 @@ class ModelBuilder:
         self._claim(
             name, f"gap_{name}", f"gap_{name}_dot", f"force_{name}", f"mode_{name}", f"impulse_{name}", *claimed
         )
-        self._slips += [(f"slip of gap '{name}'", s) for s in slips]
+        self._slips += [(f"slip of gap '{name}'", row) for row in slips]
         self._extents += [(f"extent of gap '{name}'", e) for e in extents]
         if friction is not None:
             self._friction.append((f"friction of gap '{name}'", self._scalar(f"friction of gap '{name}'", friction)))
-        kind = Gap(name, unit, about=about, slips=names, limited=extent is not None, slides=friction is not None)
+        kind = Gap(
+            name,
+            unit,
+            about=about,
+            slips=names,
+            limited=extent is not None,
+            slides=friction is not None,
+            by_rate=slip_rate is not None,
+        )
         self._gaps.append((kind, distance))
 
     def output(self, name: str, expression: Any, unit: str = "", about: str = "") -> None:
@@ -176,17 +235,17 @@ class ModelBuilder:
         column = ca.vertcat
         symbols = Symbols(
             t=self.time,
-            q=column(*(q for _, q, _ in self._coordinates)),
-            v=column(*(v for _, _, v in self._coordinates)),
+            q=column(*(q for _, q in self._coordinates)),
+            v=column(*(v for _, v in self._velocities)),
             u=column(ca.SX(0, 1), *(u for _, u in self._inputs)),
             p=column(ca.SX(0, 1), *(p for _, p in self._parameters)),
+            spins=tuple(self._spins),
         )
         self._check_dependence(symbols)
         M, bias, kinetic, explicit = self._left_hand_side(symbols)
-        stacked: list[tuple[Any, Any]] = [*self._constraints, *self._gaps, *self._slips]
-        g = column(ca.SX(0, 1), *(row for _, row in stacked))
-        A, rate, drift, partial = rows(symbols, g)
-        extent = column(ca.SX(0, 1), *(e for _, e in self._extents))
+        of_gaps = [(gap, Row(distance)) for gap, distance in self._gaps]
+        g, A, rate, drift, partial = rows(symbols, [row for _, row in (*self._constraints, *of_gaps, *self._slips)])
+        extent, _, extent_rate, _, _ = rows(symbols, [Row(e) for _, e in self._extents])
         applied, damping = self._generalized(symbols, self._forces), self._generalized(symbols, self._damping)
         equations = Equations(
             M=M,
@@ -199,14 +258,15 @@ class ModelBuilder:
             drift=drift,
             partial=partial,
             extent=extent,
-            extent_rate=rows(symbols, extent)[1],
+            extent_rate=extent_rate,
             kinetic=kinetic,
             potential=self._potential,
             power=column(ca.dot(symbols.v, applied), ca.dot(symbols.v, damping), explicit),
         )
         return Model(
             name=self.name,
-            coordinates=tuple(c for c, _, _ in self._coordinates),
+            coordinates=tuple(x for x, _ in self._coordinates),
+            velocities=tuple(x for x, _ in self._velocities),
             parameters=tuple(x for x, _ in self._parameters),
             inputs=tuple(x for x, _ in self._inputs),
             constraints=tuple(x for x, _ in self._constraints),
@@ -236,82 +296,22 @@ class ModelBuilder:
                     "an inertia that depends on them",
                     "Check the powers of the velocities in kinetic(...).",
                 )
-            q = np.array([x.value for x, _, _ in self._coordinates])
+            q = np.array([x.value for x, _ in self._coordinates])
             check_kinetic(self.name, s, self._kinetic, q, np.array([x.value for x, _ in self._parameters]))
             return left
         M, b = self._direct
         n = s.v.shape[0]
         if M.shape != (n, n) or b.shape != (n, 1):
             raise self._error(
-                f"M of {n} × {n} and b of {n} for {n} coordinates",
+                f"M of {n} × {n} and b of {n} for {n} velocities",
                 f"M of {M.shape[0]} × {M.shape[1]} and b of {b.numel()}",
-                "Give one row for each coordinate.",
+                "Give one row for each velocity.",
             )
         return direct(s, M, b, self._potential)
 
-    def _generalized(self, s: Symbols, forces: list[tuple[Any, Any]]) -> Any:
+    def _generalized(self, s: Symbols, forces: list[tuple[Any, Row]]) -> Any:
         total = ca.SX(s.v.shape[0], 1)
         for force, along in forces:
-            total += ca.jacobian(along, s.q).T * force
+            slopes = ca.jacobian(along.rate, s.v) if along.value is None else s.by_motion(along.value)
+            total += slopes.T * force
         return total
-
-    def _check_dependence(self, s: Symbols) -> None:
-        """Say which piece uses what it may not use, such as velocities in a place for positions."""
-        everything = ca.vertcat(s.t, s.q, s.v, s.u, s.p)
-        position = ca.vertcat(s.t, s.q, s.p)
-        pieces = [("the potential energy", self._potential, position)]
-        pieces += [(f"constraint '{x.name}'", h, position) for x, h in self._constraints]
-        pieces += [(f"gap '{x.name}'", gap, position) for x, gap in self._gaps]
-        pieces += [(what, expression, position) for what, expression in self._slips + self._extents]
-        pieces += [(what, expression, s.p) for what, expression in self._friction]
-        pieces += [(f"output '{x.name}'", y, everything) for x, y in self._outputs]
-        pieces += [
-            (f"link '{x.name}'", ca.vertcat(x.position, ca.vec(x.axes)), ca.vertcat(s.q, s.p)) for x in self._links
-        ]
-        pieces += [("a displacement", along, position) for _, along in self._forces + self._damping]
-        pieces += [("a force", force, everything) for force, _ in self._forces + self._damping]
-        if self._kinetic is not None:
-            pieces.append(("the kinetic energy", self._kinetic, ca.vertcat(position, s.v)))
-        if self._direct is not None:
-            pieces += [("the inertia matrix M", self._direct[0], position)]
-            pieces += [("the bias b", self._direct[1], everything)]
-        check_pieces(self.name, pieces)
-        rows = [(f"constraint '{x.name}'", h) for x, h in self._constraints]
-        rows += [(f"gap '{gap.name}'", e) for gap, e in self._gaps] + self._slips
-        check_held(self.name, s, rows)
-
-    def _symbol(self, where: list[tuple[_Kind, Any]], kind: str, x: _Kind) -> Any:
-        value = finite(f"{kind} '{x.name}' of model '{self.name}'", x.value)
-        self._claim(x.name, x.name)
-        symbol = ca.SX.sym(x.name)
-        where.append((replace(x, value=value), symbol))
-        return symbol
-
-    def _expression(self, what: str, value: Any) -> Any:
-        try:
-            return ca.SX(value)
-        except (NotImplementedError, RuntimeError, TypeError):  # CasADi's three ways of saying no
-            raise ModelError(
-                f"{what} of model '{self.name}'",
-                "a CasADi SX expression or a number",
-                type(value).__name__,
-                "Build it from the symbols that the builder returns.",
-            ) from None
-
-    def _scalar(self, what: str, value: Any) -> Any:
-        expression = self._expression(what, value)
-        if expression.shape != (1, 1):
-            got = f"one of {expression.shape[0]} × {expression.shape[1]}"
-            raise ModelError(f"{what} of model '{self.name}'", "a scalar", got, "Give one scalar at a time.")
-        return expression
-
-    def _claim(self, name: str, *signals: str) -> None:
-        if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-            raise self._error("names that are Python identifiers", f"'{name}'", "Use letters, digits and underscores.")
-        clash = sorted(self._taken.intersection(signals))
-        if clash:
-            raise self._error("a name of its own for every signal", f"'{clash[0]}' twice", "Rename one of the two.")
-        self._taken.update(signals)
-
-    def _error(self, expected: str, got: str, remedy: str) -> ModelError:
-        return ModelError(f"model '{self.name}'", expected, got, remedy)

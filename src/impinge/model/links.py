@@ -44,10 +44,10 @@ def linkage_expressions(s: Symbols, e: Equations, links: Sequence[Link]) -> dict
         "energies": ca.vertcat(e.kinetic, e.potential, ca.dot(s.v, e.applied - e.damping)),
     }
     for k, link in enumerate(links):
-        rate = ca.reshape(ca.jtimes(ca.vec(link.axes), s.q, s.v), 3, 3)
-        twist = ca.vertcat(ca.jtimes(link.position, s.q, s.v), angular_velocity(link.axes, rate))
+        rate = ca.reshape(s.change(ca.vec(link.axes)), 3, 3)
+        twist = ca.vertcat(s.change(link.position), angular_velocity(link.axes, rate))
         outputs[f"position_{k}"] = link.position
         outputs[f"axes_{k}"] = ca.vec(link.axes)
         outputs[f"jacobian_{k}"] = ca.jacobian(twist, s.v)
-        outputs[f"drift_{k}"] = ca.jtimes(twist, s.q, s.v)
+        outputs[f"drift_{k}"] = s.change(twist)
     return outputs

@@ -15,7 +15,8 @@ from impinge.compile import Kernel, compile_kernel
 from impinge.model.bounds import GapBounds, gap_bounds
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
 from impinge.model.links import Link, linkage_expressions
-from impinge.model.quantities import Coordinate, Gap, Input, Quantity, values_of
+from impinge.model.quantities import Constraint, Coordinate, Gap, Input, Quantity, values_of
+from impinge.model.spins import Spin, displaced, of_length_one, straight, way_between
 from impinge.model.stored import restored, stored
 
 # The kinds of work whose sum is the change of a model's energy.
@@ -31,9 +32,10 @@ class Model:
 
     name: str
     coordinates: tuple[Coordinate, ...]
+    velocities: tuple[Quantity, ...]
     parameters: tuple[Quantity, ...]
     inputs: tuple[Input, ...]
-    constraints: tuple[Quantity, ...]
+    constraints: tuple[Constraint, ...]
     gaps: tuple[Gap, ...]
     outputs: tuple[Quantity, ...]
     symbols: Symbols
@@ -52,10 +54,38 @@ class Model:
         """What it is and how it is called, for messages."""
         return f"model '{self.name}'"
 
+    @property
+    def spins(self) -> tuple[Spin, ...]:
+        """Which coordinates are quaternions, and which velocities are their angular velocities."""
+        return self.symbols.spins
+
     @functools.cached_property
-    def velocities(self) -> tuple[Quantity, ...]:
-        """The coordinates' rates, with their start values."""
-        return tuple(Quantity(f"{x.name}_dot", f"{x.unit}/s", x.speed) for x in self.coordinates)
+    def directions(self) -> tuple[Quantity, ...]:
+        """In which a pose may change, one for each velocity: coordinates, and turns of rotations about own axes."""
+        names = [self.coordinates[spin.q].name.removesuffix("_qw") for spin in self.spins]
+        turns = {
+            spin.v + k: Quantity(f"{name}_turn_{axis}", "rad")
+            for spin, name in zip(self.spins, names, strict=True)
+            for k, axis in enumerate("xyz")
+        }
+        return tuple(turns[k] if i < 0 else self.coordinates[i] for k, i in enumerate(self.straight.tolist()))
+
+    @functools.cached_property
+    def straight(self) -> NDArray[np.int64]:
+        """The coordinate that each velocity is the rate of; −1 for angular velocities of rotations."""
+        return straight(self.spins, len(self.velocities))
+
+    def displaced(self, q: NDArray[np.float64], way: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return coordinates (nq) moved by so much in each direction (nv); rotations turn by rotation vectors."""
+        return displaced(q, way, self.spins, self.straight)
+
+    def way_between(self, q: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return by how much in each direction (nv) `displaced` leads from coordinates to others."""
+        return way_between(q, other, self.spins, self.straight)
+
+    def coordinate_slopes(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return N(q), by how much coordinates change with each direction (nq × nv)."""
+        return np.array(ca.Function("N", [self.symbols.q], [ca.densify(self.symbols.N)])(q))
 
     @functools.cached_property
     def input_places(self) -> Mapping[str, int]:
@@ -152,7 +182,7 @@ class Model:
 
     @functools.cached_property
     def tangent(self) -> Kernel:
-        """Exact derivatives of accelerations, rows, extents and outputs by (q, v, u, p, t); see `derive.tangent`."""
+        """Exact derivatives of accelerations, rows, extents and outputs by (ξ, v, u, p, t); see `derive.tangent`."""
         s, e = self.symbols, self.equations
         a, force = ca.SX.sym("a", s.v.shape[0]), ca.SX.sym("force", e.g.shape[0])
         outputs = tangent(s, e, self.output_expressions, a, force)
@@ -274,9 +304,16 @@ class Model:
         return values_of(self.label, "input", self.inputs, changes)
 
     def start_vectors(self, changes: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return start coordinates and velocities, with ``changes`` by signal name (``x``, ``x_dot``)."""
-        x = values_of(self.label, "start value", [*self.coordinates, *self.velocities], changes)
-        return x[: len(self.coordinates)], x[len(self.coordinates) :]
+        """Return start coordinates and velocities, with ``changes`` by signal name (``x``, ``x_dot``).
+
+        Quaternions are scaled to length one.
+        """
+        x, n = (
+            values_of(self.label, "start value", [*self.coordinates, *self.velocities], changes),
+            len(self.coordinates),
+        )
+        names = [quantity.name for quantity in self.coordinates]
+        return of_length_one(f"start of {self.label}", names, x[:n], self.spins), x[n:]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restored, stored(self)

@@ -36,12 +36,27 @@ class Coordinate(Quantity):
 
 
 @dataclass(frozen=True)
+class Constraint(Quantity):
+    """A bilateral constraint; one that is given by its rate binds velocities only."""
+
+    by_rate: bool = False
+
+
+@dataclass(frozen=True)
 class Gap(Quantity):
-    """A possible contact: the names of its sliding directions, whether its surface has an end, whether it may slide."""
+    """A possible contact.
+
+    Attributes:
+        slips: names of its sliding directions.
+        limited: whether its surface has an end.
+        slides: whether it may slide.
+        by_rate: whether its slips are given by their rates, so that they have no value of their own.
+    """
 
     slips: tuple[str, ...] = ()
     limited: bool = False
     slides: bool = False
+    by_rate: bool = False
 
 
 def values_of(owner: str, kind: str, known: Sequence[Quantity], changes: Mapping[str, float]) -> NDArray[np.float64]:

@@ -25,19 +25,21 @@ def stored(model: Model) -> tuple[type[Model], Mapping[str, Any], tuple[str, ...
     expressions = [*(getattr(e, term) for term in _TERMS), model.output_expressions, model.friction_expressions]
     expressions += [part for link in model.links for part in (link.position, link.axes)]
     text = ca.Function("model", [s.t, s.q, s.v, s.u, s.p], expressions).serialize()
+    plain["spins"] = s.spins
     return type(model), plain, tuple(link.name for link in model.links), text
 
 
 def restored(kind: type[Model], plain: Mapping[str, Any], links: tuple[str, ...], text: str) -> Model:
     """Return the model that `stored` has taken apart, with symbols of its own."""
     function = ca.Function.deserialize(text)
-    inputs = function.sx_in()
+    t, q, v, u, p = inputs = function.sx_in()
     expressions = function.call(inputs)
-    n = len(_TERMS)
+    n, values = len(_TERMS), dict(plain)
+    spins = values.pop("spins")
     output, friction, *parts = expressions[n:]
     return kind(
-        **plain,
-        symbols=Symbols(*inputs),
+        **values,
+        symbols=Symbols(t=t, q=q, v=v, u=u, p=p, spins=spins),
         equations=Equations(*expressions[:n]),
         output_expressions=output,
         friction_expressions=friction,

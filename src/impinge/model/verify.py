@@ -64,6 +64,19 @@ def check_held(model: str, s: Symbols, rows: Sequence[tuple[str, Any]]) -> None:
             )
 
 
+def check_rates(model: str, s: Symbols, rates: Sequence[tuple[str, Any]]) -> None:
+    """Raise the error that fits if a row that is given by its rate is not linear in the velocities."""
+    for what, expression in rates:
+        slopes = ca.jacobian(expression, s.v)
+        if not slopes.nnz() or ca.depends_on(slopes, s.v):
+            raise ModelError(
+                f"{what} of model '{model}'",
+                "an expression that is linear in the velocities",
+                str(expression),
+                "Write the speed that is to be zero, as the velocity of the point that touches.",
+            )
+
+
 def check_kinetic(model: str, s: Symbols, kinetic: Any, q: NDArray[np.float64], p: NDArray[np.float64]) -> None:
     """Raise the error that fits if a kinetic energy has a term without velocities that belongs to no square.
 

@@ -29,8 +29,8 @@ def _owned(scene: Scene) -> Iterator[tuple[str, str]]:
     for name in (*RESERVED, *(f"work_{work}" for work in WORKS)):
         yield name, "every result"
     for robot in scene.robots:
-        for x in robot.model.coordinates:
-            yield from ((f"{x.name}{dot}", f"robot '{robot.name}'") for dot in ("", "_dot"))
+        for x in (*robot.model.coordinates, *robot.model.velocities):
+            yield x.name, f"robot '{robot.name}'"
     for part in scene.parts.values():
         if part.kind == BODY and not part.on:
             coordinates, velocities = pose_signals(part.name)

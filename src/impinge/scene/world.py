@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Cube, Integers, Kernel, Matrix, Vector
-from impinge.errors import InputError, StartError
+from impinge.compile import Cube, IntegerMatrix, Integers, Kernel, Matrix, Vector
+from impinge.errors import InputError
 from impinge.geometry.pack import shape_tables
 from impinge.geometry.table import Shapes
-from impinge.model import Quantity
+from impinge.model import Model, Quantity, Spin, of_length_one, straight
 from impinge.scene.names import owned_signals, pose_signals
 from impinge.scene.paths import path_kernel
 from impinge.scene.pose import matrix
@@ -28,8 +28,6 @@ FloatArray = NDArray[np.float64]
 
 # What moves a frame.
 STANDS, FREE, FOLLOWS, LINKED = 0, 1, 2, 3
-
-_LEAST_LENGTH = 1e-6  # of a quaternion that is scaled to one
 
 
 class World(NamedTuple):
@@ -61,6 +59,9 @@ class World(NamedTuple):
     nv: Integers
     nh: Integers
     nu: Integers
+    straight: Integers  # the coordinate that each velocity of the robots is the rate of; −1 for angular velocities
+    spins: IntegerMatrix  # (rotations of robots, 2): where each quaternion begins, and its angular velocity
+    first_spin: Integers  # robot r has the rotations first_spin[r] … first_spin[r + 1] − 1
     first_q: Integers
     first_v: Integers
     first_u: Integers
@@ -100,6 +101,13 @@ class Layout:
     buffer: int
 
     @property
+    def spins(self) -> tuple[Spin, ...]:
+        """Which coordinates are quaternions, and which velocities their angular velocities; free bodies' come last."""
+        world = self.world
+        bodies = [Spin(int(q) + 3, int(v) + 3) for q, v in zip(world.place, world.speed, strict=True) if q >= 0]
+        return (*(Spin(*pair) for pair in world.spins.tolist()), *bodies)
+
+    @property
     def start(self) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
         """Coordinates and velocities at the start, as they are shown."""
         q, v = (
@@ -114,20 +122,12 @@ class Layout:
 
     def hidden(self, q: FloatArray) -> FloatArray:
         """Return coordinates with centers of mass again, and quaternions of length one."""
-        scaled = q.copy()
-        for frame, k in enumerate(self.world.place):
-            if k >= 0:
-                turn = scaled[k + 3 : k + 7]
-                length = float(np.linalg.norm(turn))
-                if length < _LEAST_LENGTH:
-                    names = [name for name, _ in self.coordinates[k + 3 : k + 7]]
-                    raise StartError(
-                        f"start of body '{self.frames[frame]}'",
-                        f"a quaternion ({', '.join(names)}) of length one",
-                        f"({', '.join(f'{x:g}' for x in turn)})",
-                        "Give all four, or leave them out.",
-                    )
-                turn /= length
+        names = [name for name, _ in self.coordinates]
+        bodies = [frame for frame, k in enumerate(self.world.place) if k >= 0]
+        robots = len(self.spins) - len(bodies)
+        scaled = of_length_one("start of a robot", names, q, self.spins[:robots])
+        for frame, spin in zip(bodies, self.spins[robots:], strict=True):
+            scaled = of_length_one(f"start of body '{self.frames[frame]}'", names, scaled, [spin])
         return self._moved(scaled, 1.0)
 
     def _moved(self, q: FloatArray, sign: float) -> FloatArray:
@@ -158,6 +158,23 @@ def _starts(lengths: Sequence[int], first: int = 0) -> NDArray[np.int64]:
     return _integers([first + sum(lengths[:k]) for k in range(len(lengths))])
 
 
+def _spins(models: Sequence[Model], nq: Sequence[int], nv: Sequence[int]) -> list[Spin]:
+    """Return the rotations of all robots, counted among all coordinates and velocities."""
+    return [
+        Spin(int(q) + spin.q, int(v) + spin.v)
+        for m, q, v in zip(models, _starts(nq), _starts(nv), strict=True)
+        for spin in m.spins
+    ]
+
+
+def _straight(models: Sequence[Model], nq: Sequence[int]) -> NDArray[np.int64]:
+    places = []
+    for m, q in zip(models, _starts(nq), strict=True):
+        own = straight(m.spins, len(m.velocities))
+        places.append(np.where(own >= 0, own + q, -1))
+    return np.concatenate([_integers([]), *places])
+
+
 def layout_of(scene: Scene) -> Layout:
     """Freeze a scene: number its parts and write its tables."""
     if not any(part.kind in (BODY, LINK) for part in scene.parts.values()):
@@ -166,7 +183,7 @@ def layout_of(scene: Scene) -> Layout:
     parts, n = list(scene.parts.values()), len(scene.parts)
     index = {part.name: k for k, part in enumerate(parts)}
     models = [robot.model for robot in scene.robots]
-    nq, nv = [len(m.coordinates) for m in models], [len(m.coordinates) for m in models]
+    nq, nv = [len(m.coordinates) for m in models], [len(m.velocities) for m in models]
     kernels = [m.linkage for m in models]
     owner = {link: r for r, robot in enumerate(scene.robots) for link in robot.links}
 
@@ -176,7 +193,7 @@ def layout_of(scene: Scene) -> Layout:
     mass, tensor, inverse = np.zeros(n), np.tile(np.eye(3), (n, 1, 1)), np.tile(np.eye(3), (n, 1, 1))
     q, v = [m.start_vectors({})[0] for m in models], [m.start_vectors({})[1] for m in models]
     coordinates = [(x.name, x.unit) for m in models for x in m.coordinates]
-    velocities = [(f"{x.name}_dot", f"{x.unit}/s") for m in models for x in m.coordinates]
+    velocities = [(x.name, x.unit) for m in models for x in m.velocities]
     blocks, next_q, next_v = len(models), sum(nq), sum(nv)
     for k, part in enumerate(parts):
         at[k], axes[k] = part.at, matrix(part.turn)
@@ -242,6 +259,9 @@ def layout_of(scene: Scene) -> Layout:
         nv=_integers(nv),
         nh=_integers([len(m.constraints) for m in models]),
         nu=_integers([len(m.inputs) for m in models]),
+        straight=_straight(models, nq),
+        spins=_integers([x for s in _spins(models, nq, nv) for x in s]).reshape(-1, 2),
+        first_spin=_starts([len(m.spins) for m in models] + [0]),
         first_q=_starts(nq),
         first_v=_starts(nv),
         first_u=_integers([inputs[m.inputs[0].name] if m.inputs else 0 for m in models]),

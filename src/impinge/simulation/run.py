@@ -43,7 +43,7 @@ from impinge.simulation.system.dynamics import find_press, right_hand_side
 from impinge.simulation.system.interface import System
 from impinge.simulation.system.plant import TIME, Plant, columns
 from impinge.simulation.system.pool import Room, room_for
-from impinge.simulation.system.tables import contact_tables, sizes
+from impinge.simulation.system.tables import contact_tables, coordinate_tables
 
 FloatArray = NDArray[np.float64]
 
@@ -155,8 +155,7 @@ def simulate(
         room.w.y[: q.size + v.size] = np.concatenate([q, v])
         room.w.u[:] = u
         reason = run.through(end, controllers)
-        if isinstance(system, SceneModel):
-            system.show(run.log.rows[: run.log.used[ROWS], columns(plant)["q"]])
+        _show(system, run.log.rows[: run.log.used[ROWS], columns(plant)["q"]])
         return warned(assemble(system, laws, plant, room.w, packed, run.log, reason))
 
 
@@ -165,6 +164,14 @@ def warned(result: Result) -> Result:
     if not (result.ok and result.certificate.ok):
         warnings.warn(result.complaint(), ImpingeWarning, stacklevel=3)
     return result
+
+
+def _show(system: System, q: FloatArray) -> None:
+    """Turn rows of coordinates into those that are shown: quaternions of length one, bodies by their axes' origins."""
+    for spin in system.spins:
+        q[:, spin.q : spin.q + 4] /= np.linalg.norm(q[:, spin.q : spin.q + 4], axis=1, keepdims=True)
+    if isinstance(system, SceneModel):
+        system.show(q)
 
 
 def _check_stepped(who: str, law: Complementarity, method: Method | None) -> None:
@@ -218,9 +225,8 @@ def plant_of(
         dynamics=model.dynamics.address,
         flight=0,
         signals=model.signals.address,
-        turn=model.turn if isinstance(model, SceneModel) else 0,
         tidy=model.tidy if isinstance(model, SceneModel) else 0,
-        **sizes(model),
+        **coordinate_tables(model),
         signal_size=model.signals.size,
         parameters=parameters,
         **tables.fields | {"grain": _GRAIN * method.atol * tables.fields["grain"]},
@@ -256,7 +262,7 @@ class _ModelRun(Run):
         if not names:
             names = [x.name for x in (*model.coordinates, *model.velocities)]
         super().__init__(model, names, progress)
-        self.plant, self.w, self.packed, self.loop = plant, w, packed, loop
+        self.plant, self.w, self.packed, self.loop, self.shown = plant, w, packed, loop, model
         self.u, self.command, self.seen = w.u, w.command, w.seen
         self.log = room.log
         self._place_log(room.packed_log)
@@ -272,9 +278,9 @@ class _ModelRun(Run):
         self._show()
 
     def _show(self) -> None:
-        """Let sensors see where a body's axes are, not its center of mass."""
-        if isinstance(self.system, SceneModel):
-            self.system.show(self.seen[None, : self.plant.nq])
+        """Let sensors see coordinates, where they do, as results have them."""
+        if not self.plant.ny:
+            _show(self.shown, self.seen[None, : self.plant.nq])
 
     def begin(self, end: float) -> str:
         """Prepare the start."""

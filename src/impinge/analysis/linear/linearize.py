@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from impinge.analysis.linear.linear_model import LinearModel
 from impinge.analysis.linear.mode import Mode, in_mode
-from impinge.analysis.linear.point import Point, closed_rows, compliant_rows, mode_indices, point_of, row_names
+from impinge.analysis.linear.point import (
+    Point,
+    carried,
+    closed_rows,
+    compliant_rows,
+    mode_indices,
+    point_of,
+    rates_only,
+    row_names,
+)
 from impinge.analysis.linear.rank import redundant_rows
 from impinge.analysis.linear.tangent import Tangent, differentiate, tangent_workspace
 from impinge.compile import Struct
 from impinge.contact import Baumgarte
+from impinge.contact.law import FORCE as GIVEN
 from impinge.contact.law import Law
 from impinge.contact.rows import pivoted_cholesky, row_workspace
 from impinge.errors import InputError, unknown_name
@@ -90,29 +100,31 @@ def linearize(
     held = in_mode(model, point, closed, law, stabilization, who)
     plant, w, closed = held.plant, held.w, list(held.closed)
     d = tangent_workspace(model, w.y.size, plant.parameters)
+    d.still[0] = not w.y[plant.nq : plant.nq + plant.nv].any()
+    _check_springs(model, who, held)
     differentiate(Struct(plant), Struct(w), Struct(d), point.time, w.y)
     rows = closed_rows(model, closed, compliant_rows(model, law))
-    table = _signals(model, plant, d)
-    states = [x.name for x in model.coordinates] + [f"{x.name}_dot" for x in model.coordinates]
+    table = _signals(model, plant, d, model.coordinate_slopes(w.y[: plant.nq]))
+    states = [x.name for x in (*model.directions, *model.velocities)]
     names = list(outputs) if outputs is not None else [x.name for x in model.outputs] or states
     _check_names(who, "output", names, table)
     point = replace(point, q=w.y[: plant.nq].copy(), v=w.y[plant.nq : plant.nq + plant.nv].copy())
-    redundant = redundant_rows(model, point, _block(d, "g", model)[rows][:, : plant.nq], rows, who)
+    redundant = redundant_rows(model, point, _block(d, "rate", model)[rows][:, plant.nv : 2 * plant.nv], rows, who)
     if not held.smallest:
         _check_smallest(model, who, names, held)
     if not chosen and len(names) == 1:
         remedy = "Ask for another output too: python-control has no system without inputs that has only one."
         raise InputError(who, "an input, or two outputs", f"no input and output '{names[0]}'", remedy)
 
-    nq, nv, nu = plant.nq, plant.nv, plant.nu
-    nx = nq + nv
+    nv, nu = plant.nv, plant.nu
+    nx = 2 * nv
     A = np.zeros((nx, nx))
-    A[:nq, nq:] = np.eye(nv)
-    A[nq:] = d.a[:, :nx]
-    B = np.vstack([np.zeros((nq, nu)), d.a[:, nx : nx + nu]])
+    A[:nv, :nv], A[:nv, nv:] = carried(model, point.v), np.eye(nv)
+    A[nv:] = d.a[:, :nx]
+    B = np.vstack([np.zeros((nv, nu)), d.a[:, nx : nx + nu]])
     CD = np.array([table[name][0] for name in names]).reshape(len(names), nx + nu)
-    units = [x.unit for x in model.coordinates] + [f"{x.unit}/s" for x in model.coordinates]
-    T, kept, poles = np.eye(nx), list(range(nx)), _constraint_poles(plant, w, d, rows)
+    units = [x.unit for x in (*model.directions, *model.velocities)]
+    T, kept, poles = np.eye(nx), list(range(nx)), _constraint_poles(plant, w, d, rows, rates_only(model))
     if form == "reduced":
         T, kept = _manifold(model, plant, d, rows, point)
         poles = []
@@ -132,6 +144,22 @@ def linearize(
         inputs=[model.inputs[k].name for k in chosen],
         outputs=names,
     )
+
+
+def _check_springs(model: Model, who: str, held: Mode) -> None:
+    """Raise the error that fits if springs hold slips that are given by their rates, of a model that moves."""
+    plant, w = held.plant, held.w
+    if not w.y[plant.nq : plant.nq + plant.nv].any():
+        return
+    for c in held.closed:
+        first, last = plant.nh + plant.nc + plant.slips[c : c + 2]
+        if model.gaps[c].by_rate and (w.prescribed[first:last] == GIVEN).any():
+            raise InputError(
+                who,
+                f"a point at rest, where springs hold the slips of contact '{model.contacts[c]}'",
+                "one that moves: how far these slips have got is no function of the coordinates",
+                "Choose a law that sticks rigidly, such as Baumgarte() or Impact().",
+            )
 
 
 def _columns(model: Model, who: str, inputs: Sequence[str] | None) -> list[int]:
@@ -166,16 +194,15 @@ def _check_smallest(model: Model, who: str, names: Sequence[str], held: Mode) ->
 def _block(d: Tangent, name: str, model: Model) -> FloatArray:
     """Return one output of the model's tangent kernel, without the columns of parameters and time."""
     block: FloatArray = getattr(d.by, name).T
-    return block[:, : 2 * len(model.coordinates) + len(model.inputs)]
+    return block[:, : 2 * len(model.velocities) + len(model.inputs)]
 
 
-def _signals(model: Model, plant: Plant, d: Tangent) -> dict[str, tuple[FloatArray, str]]:
-    """Return the derivatives by (q, v, u) and the unit of every signal that may be an output."""
-    unit = np.eye(plant.nq + plant.nv + plant.nu)
-    table: dict[str, tuple[FloatArray, str]] = {}
+def _signals(model: Model, plant: Plant, d: Tangent, turned: FloatArray) -> dict[str, tuple[FloatArray, str]]:
+    """Return the derivatives by (ξ, v, u) and the unit of every signal that may be an output; ``turned`` is ∂q/∂ξ."""
+    unit = np.eye(2 * plant.nv + plant.nu)
+    table = {x.name: (unit[k], x.unit) for k, x in enumerate((*model.directions, *model.velocities))}
     for k, x in enumerate(model.coordinates):
-        table[x.name] = unit[k], x.unit
-        table[f"{x.name}_dot"] = unit[plant.nq + k], f"{x.unit}/s"
+        table.setdefault(x.name, (turned[k] @ unit[: plant.nv], x.unit))
     for k, y in enumerate(model.outputs):
         table[y.name] = _block(d, "y", model)[k], y.unit
     values, rates, forces = _block(d, "g", model), _block(d, "rate", model), d.force[:, : unit.shape[0]]
@@ -205,21 +232,38 @@ def _independent(A: FloatArray, weight: FloatArray) -> list[int]:
 def _manifold(
     model: Model, plant: Plant, d: Tangent, rows: Sequence[int], point: Point
 ) -> tuple[FloatArray, list[int]]:
-    """Return ∂(q, v)/∂(independent q and v) on the constraint manifold, and which ones are independent."""
-    nq, nv = plant.nq, plant.nv
-    A, rate = _block(d, "g", model)[rows][:, :nq], _block(d, "rate", model)[rows][:, :nq]
-    scale = np.linalg.norm(A, axis=1, keepdims=True)
-    A, rate = A / np.where(scale > 0, scale, 1.0), rate / np.where(scale > 0, scale, 1.0)
-    M = model.terms_at(point.q, point.v, point.time, point.u, plant.parameters)["M"]
-    dependent = _independent(A, np.sqrt(np.diag(M)))
-    free = [k for k in range(nq) if k not in dependent]
-    S = np.zeros((nq, len(free)))
+    """Return ∂(ξ, v)/∂(independent ξ and v) on the constraint manifold, and which ones are independent.
+
+    Rows that are given by their rates bind velocities only.
+    """
+    nv = plant.nv
+    by_rate, rate = rates_only(model), _block(d, "rate", model)
+    weight = np.sqrt(np.diag(model.terms_at(point.q, point.v, point.time, point.u, plant.parameters)["M"]))
+    size = np.linalg.norm(rate[:, nv : 2 * nv], axis=1, keepdims=True)
+    rate = rate / np.where(size > 0, size, 1.0)
+    held = [i for i in rows if i not in by_rate]
+    places, moves = (_spanned(rate[some][:, nv : 2 * nv], weight) for some in (held, rows))
+    V = np.zeros((nv, places.S.shape[1]))
+    V[moves.dependent] = -_solve(rate[rows][:, nv : 2 * nv][:, moves.dependent], rate[rows][:, :nv] @ places.S)
+    T = np.block([[places.S, np.zeros((nv, moves.S.shape[1]))], [V, moves.S]])
+    return T, places.free + [nv + k for k in moves.free]
+
+
+class _Span(NamedTuple):
+    """Which columns are free and which follow them, x = S x_free, where rows hold A x = 0."""
+
+    free: list[int]
+    dependent: list[int]
+    S: FloatArray
+
+
+def _spanned(A: FloatArray, weight: FloatArray) -> _Span:
+    dependent = _independent(A, weight)
+    free = [k for k in range(A.shape[1]) if k not in dependent]
+    S = np.zeros((A.shape[1], len(free)))
     S[free] = np.eye(len(free))
     S[dependent] = -_solve(A[:, dependent], A[:, free])
-    V = np.zeros((nv, len(free)))
-    V[dependent] = -_solve(A[:, dependent], rate @ S)
-    T = np.block([[S, np.zeros((nq, len(free)))], [V, S]])
-    return T, free + [nq + k for k in free]
+    return _Span(free, dependent, S)
 
 
 def _solve(A: FloatArray, b: FloatArray) -> FloatArray:
@@ -227,12 +271,21 @@ def _solve(A: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(solution, dtype=float)
 
 
-def _constraint_poles(plant: Plant, w: Workspace, d: Tangent, rows: Sequence[int]) -> list[complex]:
-    """Return the poles by which the independent closed rows return to zero, s² = slope + slope_rate s."""
+def _constraint_poles(
+    plant: Plant, w: Workspace, d: Tangent, rows: Sequence[int], by_rate: Collection[int]
+) -> list[complex]:
+    """Return the poles by which the independent closed rows return to zero, s² = slope + slope_rate s.
+
+    Those that are given by their rates have no value that returns, s = slope_rate.
+    """
     if not rows:
         return []
     m, W = d.value.size, w.terms.W[np.ix_(rows, rows)]
     work, n = row_workspace(m), len(rows)
     rank = pivoted_cholesky(W, n, Struct(work))
     independent = [rows[k] for k in work.order[:rank]]
-    return [root for i in independent for root in np.roots([1.0, -d.slopes[2 * i + 1], -d.slopes[2 * i]])]
+    return [
+        root
+        for i in independent
+        for root in np.roots([1.0, -d.slopes[2 * i + 1], *([] if i in by_rate else [-d.slopes[2 * i]])])
+    ]

@@ -49,7 +49,7 @@ def point_of(
     """
     model.parameter_vector(parameters or {})  # raises the error that fits an unknown name
     if isinstance(at, Point):
-        sizes = len(model.coordinates), len(model.coordinates), len(model.inputs)
+        sizes = len(model.coordinates), len(model.velocities), len(model.inputs)
         if (at.q.size, at.v.size, at.u.size) != sizes or getattr(at, "model", model.name) != model.name:
             raise InputError(
                 f"point of model '{model.name}'",
@@ -60,7 +60,7 @@ def point_of(
             )
         own = at.time if time is None else finite(f"time of the point of model '{model.name}'", time)
         return Point(at.q, at.v, at.u, {**at.parameters, **(parameters or {})}, own)
-    states = [name for c in model.coordinates for name in (c.name, f"{c.name}_dot")]
+    states = [x.name for x in (*model.coordinates, *model.velocities)]
     inputs = [x.name for x in model.inputs]
     for name in at or {}:
         if name not in states and name not in inputs:
@@ -101,6 +101,24 @@ def closed_rows(model: Model, closed: Sequence[int], compliant: Collection[int] 
     return [i for i in rows if i not in compliant]
 
 
+def rates_only(model: Model) -> set[int]:
+    """Return the rows that are given by their rates, and so bind velocities only."""
+    rows = {k for k, x in enumerate(model.constraints) if x.by_rate}
+    return rows | {model.row_slices[2].start + s for s, (c, _) in enumerate(model.slips) if model.gaps[c].by_rate}
+
+
+def carried(model: Model, v: FloatArray) -> FloatArray:
+    """Return how small displacements change as a motion carries them along, ξ̇ = C ξ + δv (nv × nv).
+
+    Turns about a rotation's own axes turn against these: ξ̇ = δω − ω × ξ.
+    """
+    C = np.zeros((v.size, v.size))
+    for spin in model.spins:
+        x, y, z = v[spin.v : spin.v + 3]
+        C[spin.v : spin.v + 3, spin.v : spin.v + 3] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
+    return C
+
+
 def row_names(model: Model) -> list[tuple[str, str]]:
     """Return, for every row, the names of its value and of its force, as results have them."""
     names = [(f"residual_{x.name}", f"force_{x.name}") for x in model.constraints]
@@ -114,7 +132,7 @@ def onto_rows(model: Model, point: Point, rows: Sequence[int], within: float = _
     What is redundant on closed rows is not so beside them. A row is met if value and rate are ``within`` of zero.
     """
     (q, v), p = (point.q, point.v), model.parameter_vector(point.parameters)
-    held = [i for i in rows if i < model.row_slices[2].start]
+    held = [i for i in rows if i < model.row_slices[2].start and i not in rates_only(model)]
     for _ in range(10):
         terms = model.terms_at(q, v, point.time, point.u, p)
         value = np.concatenate([terms["h"], terms["gap"]])[held]
@@ -122,7 +140,7 @@ def onto_rows(model: Model, point: Point, rows: Sequence[int], within: float = _
         if max(np.abs(value).max(initial=0.0), np.abs(rate).max(initial=0.0)) <= within:
             break
         A = np.vstack([terms["H"], terms["J"], terms["T"]])
-        q, v = q - _inverse(A[held]) @ value, v - _inverse(A[rows]) @ rate
+        q, v = model.displaced(q, -_inverse(A[held]) @ value), v - _inverse(A[rows]) @ rate
     return q, v
 
 

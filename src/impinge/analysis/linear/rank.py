@@ -23,13 +23,13 @@ _FLAT = 1e-6
 def redundant_rows(model: Model, point: Point, A: FloatArray, rows: Sequence[int], who: str) -> list[str]:
     """Return the names of the closed rows that depend on each other on the whole manifold around a point.
 
-    Rows with nᵀA = 0 stay dependent along it just if nᵀg does not bend in the directions in which the rows let the
-    model move, wᵀ ∂²(nᵀg)/∂q² w = 0 for all w with A w = 0. Otherwise the manifold branches there, or ends.
+    Rows with nᵀA = 0 stay dependent along it just if nᵀA does not change in the directions in which the rows let the
+    model move, wᵀ ∂(nᵀA)/∂ξ w = 0 for all w with A w = 0. Otherwise the manifold branches there, or ends.
 
     Args:
         model: what moves.
         point: on the closed rows.
-        A: ∂g/∂q of the closed rows (n × nq).
+        A: what velocities do to the closed rows (n × nv).
         rows: their indices.
         who: for messages.
 
@@ -47,9 +47,10 @@ def redundant_rows(model: Model, point: Point, A: FloatArray, rows: Sequence[int
     involved = [row_names(model)[i][0] for i, share in zip(rows, shares, strict=True) if share > _FLAT]
     if not involved:
         return []
-    g, q = model.equations.g[list(rows), 0], model.symbols.q
-    bends = ca.Function("bends", [q, model.symbols.t, model.symbols.p], [ca.jacobian(ca.jacobian(g, q), q)])
-    bend = np.array(bends(point.q, point.time, p)).reshape((q.shape[0], len(rows), q.shape[0])).transpose(1, 0, 2)
+    s, nv = model.symbols, mass.size
+    turned = s.by_motion(ca.vec(model.equations.A[list(rows), :]))
+    bends = ca.Function("bends", [s.q, s.t, s.p], [turned])
+    bend = np.array(bends(point.q, point.time, p)).reshape((nv, len(rows), nv)).transpose(1, 0, 2)
     bend = bend / size[:, None, None] / np.outer(mass, mass)
     for n in dependent.T:
         total = np.abs(moves.T @ np.tensordot(n, bend, 1) @ moves).max(initial=0.0)

@@ -30,7 +30,7 @@ from impinge.simulation.system.plant import FORCE, Plant, Workspace
 
 
 class Slopes(NamedTuple):
-    """What `Model.tangent` writes: derivatives by z = (q, v, u, p, t), nz of them, each a row here.
+    """What `Model.tangent` writes: derivatives by z = (ξ, v, u, p, t), nz of them, each a row here; δq = N δξ.
 
     E is that of the free accelerations and G that of the rows' at fixed forces; see `impinge.model.derive.tangent`.
     """
@@ -55,7 +55,7 @@ class OtherForces(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """Work space of `differentiate`; the columns are q, v, u, p, t, the anchors of the slips and their directions.
+    """Work space of `differentiate`; the columns are ξ, v, u, p, t, the anchors of the slips and their directions.
 
     There are n = nz + 2 ns. A direction is that in which a contact slides where a step begins, see `friction.blend`. An
     anchor is where a slip began to stick. That of a bristle is the slip less its bend, and moves while it slides.
@@ -63,6 +63,7 @@ class Tangent(NamedTuple):
 
     kernel: int
     nz: int
+    still: Integers  # whether the point is at rest, where slips that are given by their rates get as far as these lead
     by: Slopes
     mu: Matrix  # of the coefficients of friction, nc × nz
     derivative: Vector  # of the integrated vector
@@ -81,7 +82,7 @@ class Tangent(NamedTuple):
 def tangent_workspace(model: Model, size: int, parameters: Vector) -> Tangent:
     """Allocate the work space for a model with these parameters whose integrated vector has this size."""
     kernel = model.tangent
-    m, nv = model.equations.g.shape[0], len(model.coordinates)
+    m, nv = model.equations.g.shape[0], len(model.velocities)
     nz = 2 * nv + len(model.inputs) + len(model.parameters) + 1
     columns = nz + 2 * len(model.slips)
     mu = np.zeros((len(model.gaps), nz))
@@ -89,6 +90,7 @@ def tangent_workspace(model: Model, size: int, parameters: Vector) -> Tangent:
     return Tangent(
         kernel=kernel.address,
         nz=nz,
+        still=np.zeros(1, dtype=np.int64),
         by=kernel.record(Slopes),
         mu=mu,
         derivative=np.zeros(size),

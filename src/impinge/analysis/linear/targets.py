@@ -33,13 +33,15 @@ def write_targets(plant: Plant, w: Workspace, d: Tangent) -> None:
     for i in range(m):
         by_value, by_rate = d.slopes[2 * i], d.slopes[2 * i + 1]
         for j in range(nz):
-            d.target[i, j] = by_value * d.by.g[j, i] + by_rate * d.by.rate[j, i]
+            d.target[i, j] = by_value * _by_value(plant, d, j, i) + by_rate * d.by.rate[j, i]
         for s in range(plant.ns):
             d.target[i, nz + s] = -by_value if i == gaps + s else 0.0
             d.target[i, nz + plant.ns + s] = 0.0
     for s in range(plant.ns):
         for j in range(nz + 2 * plant.ns):
             d.anchor[s, j] = 0.0
+            if j < nz and plant.counted[s] != 0 and _is_closed(plant, w, s):  # a slip without a value: −bend it is
+                d.anchor[s, j] = -d.by.rate[j, gaps + s]
     if plant.nt == 0:
         return
     for c in range(plant.nc):
@@ -49,6 +51,22 @@ def write_targets(plant: Plant, w: Workspace, d: Tangent) -> None:
             _relax(plant, w, d, c)
         else:
             _drag(plant, w, d, c)
+
+
+@jit
+def _by_value(plant: Plant, d: Tangent, j: int, i: int) -> float:
+    """Return how the value of a row changes with z; at rest what is given by its rate gets as far as that leads it."""
+    slip = i - plant.nh - plant.nc
+    if d.still[0] == 0 or slip < 0 or plant.counted[slip] == 0:
+        return d.by.g[j, i]
+    return d.by.rate[j + plant.nv, i] if j < plant.nv else 0.0
+
+
+@jit
+def _is_closed(plant: Plant, w: Workspace, s: int) -> bool:
+    """Tell whether the contact of a slip is closed."""
+    c = plant.normal[plant.nh + plant.nc + s] - plant.nh
+    return plant.closed[c, w.mode[c]] != 0
 
 
 @jit
@@ -140,5 +158,5 @@ def _relax(plant: Plant, w: Workspace, d: Tangent, c: int) -> None:
             d.target[i, j] = limit * given[s] / size + mu * force / size * across
             rate, bent = 0.0, -1.0 if j == nz + s else 0.0
             if j < nz:
-                rate, bent = d.by.rate[j, i], d.by.g[j, i]
+                rate, bent = d.by.rate[j, i] if plant.counted[s] == 0 else 0.0, d.by.g[j, i]
             d.anchor[s, j] = rate - (d.target[i, j] - d.slopes[2 * i] * bent) / d.slopes[2 * i + 1]

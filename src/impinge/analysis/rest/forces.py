@@ -11,13 +11,13 @@ poses is at rest: `nearest` chooses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.analysis.linear.point import Point, closed_rows, row_names
+from impinge.analysis.linear.point import Point, closed_rows, rates_only, row_names
 from impinge.analysis.rest.rest_depth import rest_depth
 from impinge.contact.admissible import Limit
 from impinge.contact.law import Law
@@ -57,20 +57,25 @@ class Rest:
         s, e = model.symbols, model.equations
         self.model, self.who, self.start, self.free = model, who, start, list(free)
         self.rows, self.closed = closed_rows(model, closed), closed
-        self.held = [i for i in self.rows if i < model.row_slices[2].start]
+        self.held = [i for i in self.rows if i < model.row_slices[2].start and i not in rates_only(model)]
         self.nb, self.p = s.v.shape[0], model.parameter_vector(start.parameters)
         self.soft: Mapping[int, Law] = {}
         force, still = ca.SX.sym("force", len(self.rows)), ca.SX.zeros(self.nb)
-        A = e.A[self.rows, :] if self.rows else ca.SX(0, s.q.shape[0])
+        A = e.A[self.rows, :] if self.rows else ca.SX(0, self.nb)
         load = ca.substitute(e.bias + e.damping - e.applied, s.v, still)
         residual = ca.vertcat(load - A.T @ force, e.g[self.held, 0] if self.held else ca.SX(0, 1))
-        blocks = (force, s.u[self.free, 0] if self.free else ca.SX(0, 1), s.q)
+        loads = (force, s.u[self.free, 0] if self.free else ca.SX(0, 1))
+
+        def by_all(x: Any) -> Any:
+            return ca.horzcat(*(ca.jacobian(x, load) for load in loads), s.by_motion(x))
+
         # The size of each balance: the forces in it, and those that the heaviest load could bring there.
         forces = ca.fabs(load) + ca.fabs(A.T) @ (ca.fabs(force) + ca.norm_inf(load))
         known = [s.q, s.u, force, s.t, s.p]
-        self._system = ca.Function("rest", known, [residual, forces, *(ca.jacobian(residual, x) for x in blocks)])
+        slopes = [*(ca.jacobian(residual, x) for x in loads), s.by_motion(residual)]
+        self._system = ca.Function("rest", known, [residual, forces, *slopes])
         weight = ca.SX.sym("weight", residual.shape[0])
-        curvature = ca.hessian(ca.dot(weight, residual), ca.vertcat(*blocks))[0]
+        curvature = by_all(by_all(ca.dot(weight, residual)).T)
         self._curvature = ca.Function("curvature", [*known, weight], [curvature])
 
     def at(self, z: Unknowns) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
@@ -88,7 +93,8 @@ class Rest:
 
     def curvature(self, z: Unknowns, weight: FloatArray) -> FloatArray:
         """Return the second derivative of a weighted sum of what is left over, by forces, free inputs and pose."""
-        return np.array(self._curvature(*z, self.start.time, self.p, weight))
+        curvature = np.array(self._curvature(*z, self.start.time, self.p, weight))
+        return 0.5 * (curvature + curvature.T)
 
     def limits(self, z: Unknowns | None = None) -> list[Limit]:
         """Return what the contacts can give; at given unknowns, compliant ones push as much as their depth says."""
@@ -139,7 +145,11 @@ class Rest:
         """Return unknowns that are changed by this, of the inputs the free ones only."""
         u = z.u.copy()
         u[self.free] += du
-        return Unknowns(z.q + dq, u, z.x + dx)
+        return Unknowns(self.model.displaced(z.q, dq), u, z.x + dx)
+
+    def away(self, q: FloatArray) -> FloatArray:
+        """Return in which directions, and how far, a pose is from the start's (nv)."""
+        return self.model.way_between(self.start.q, q)
 
     def _stuck(self, r: FloatArray, size: FloatArray) -> StartError:
         units = [x.unit for x in (*self.model.constraints, *self.model.gaps)]
@@ -154,7 +164,7 @@ class Rest:
         k = int(np.argmax(np.abs(r[: self.nb] / size[: self.nb])))
         return StartError(
             self.who,
-            f"forces along '{self.model.coordinates[k].name}' in balance",
+            f"forces along '{self.model.directions[k].name}' in balance",
             f"{r[k]:.6g} left over",
             "Nothing holds it there: close another contact, leave an input free, or start elsewhere with `near`.",
         )

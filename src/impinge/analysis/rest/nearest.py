@@ -53,10 +53,10 @@ def nearest_rest(rest: Rest, guess: Unknowns | None = None) -> Unknowns:
         return _held(rest, rest.solve(guess)).z
     start = Unknowns(rest.start.q, rest.start.u, np.zeros(len(rest.rows)))
     best = _found(rest, start)
-    directions = np.vstack([np.eye(start.q.size), -np.eye(start.q.size)])
+    directions = np.vstack([np.eye(rest.nb), -np.eye(rest.nb)])
     for move in _BETWEEN * best.away * directions if best.away > _FARTHER else ():
         try:
-            other = _found(rest, start._replace(q=start.q + move))
+            other = _found(rest, start._replace(q=rest.model.displaced(start.q, move)))
         except StartError:
             continue
         if other.held > best.held or (other.held == best.held and other.away < best.away - _FARTHER):
@@ -74,7 +74,7 @@ def _held(rest: Rest, z: Unknowns) -> _Found:
     z, held = _nearest_inputs(rest, z)
     if not held and (inside := _inside_limits(rest, z)) is not None:
         z, held = inside, True
-    return _Found(z, held, float(np.linalg.norm(z.q - rest.start.q)))
+    return _Found(z, held, float(np.linalg.norm(rest.away(z.q))))
 
 
 def _along_range(rest: Rest, z: Unknowns) -> Unknowns:
@@ -89,7 +89,7 @@ def _along_range(rest: Rest, z: Unknowns) -> Unknowns:
         inverse = np.linalg.pinv(others, rcond=1e-10) if others.size else others.T
         stiff = Jq - others @ (inverse @ Jq)
         T = _kernel(stiff, _NEUTRAL * float(np.linalg.norm(Jq)))
-        away = z.q - rest.start.q
+        away = rest.away(z.q)
         slope = T.T @ away
         if np.abs(slope).max(initial=0.0) <= _NEAREST * max(1.0, float(np.abs(z.q).max())):
             break
@@ -108,14 +108,14 @@ def _along_range(rest: Rest, z: Unknowns) -> Unknowns:
 
 def _nearer(rest: Rest, z: Unknowns, Z: FloatArray, step: FloatArray) -> Unknowns | None:
     """Return a solution along a step that is nearer to the start's pose than z, if there is one."""
-    away, n, k = float(np.linalg.norm(z.q - rest.start.q)), z.x.size, z.x.size + len(rest.free)
+    away, n, k = float(np.linalg.norm(rest.away(z.q))), z.x.size, z.x.size + len(rest.free)
     for share in 0.5 ** np.arange(20):
         move = share * Z @ step
         try:
             trial = rest.solve(rest.moved(z, move[k:], move[n:k], move[:n]))
         except StartError:
             continue
-        if float(np.linalg.norm(trial.q - rest.start.q)) < away * (1 - 1e-14):
+        if float(np.linalg.norm(rest.away(trial.q))) < away * (1 - 1e-14):
             return trial
     return None
 
@@ -135,7 +135,7 @@ def _nearest_inputs(rest: Rest, z: Unknowns) -> tuple[Unknowns, bool]:
         if found is None:
             found = _least_inputs(E, n, together, ())
         change = np.zeros_like(together) if found is None else found - together
-        z = rest.solve(rest.moved(z, np.zeros_like(z.q), change[n:], change[:n]))
+        z = rest.solve(rest.moved(z, np.zeros(rest.nb), change[n:], change[:n]))
         if np.abs(change[n:]).max(initial=0.0) <= _CONVERGED * max(1.0, float(np.abs(z.u).max(initial=0.0))):
             break
     return z, held
@@ -196,17 +196,17 @@ def _step_inside(rest: Rest, z: Unknowns, limits: Sequence[Limit]) -> FloatArray
     """Return changes of forces, free inputs and pose to the nearest pose that is at rest to first order."""
     r, size, jacobians = rest.at(z)
     load, k = max(float(np.abs(z.x).max(initial=0.0)), 1e-3), z.x.size + len(rest.free)
-    weight = np.concatenate([np.ones(k), np.full(z.q.size, _POSE * load), np.full(r.size, _SLACK * load)])
+    weight = np.concatenate([np.ones(k), np.full(rest.nb, _POSE * load), np.full(r.size, _SLACK * load)])
     E = np.hstack([*(J / size[:, None] for J in jacobians), np.eye(r.size)]) / weight
-    here = weight * np.concatenate([z.x, z.u[rest.free], z.q - rest.start.q, np.zeros(r.size)])
+    here = weight * np.concatenate([z.x, z.u[rest.free], rest.away(z.q), np.zeros(r.size)])
     target = np.concatenate([here[:k], np.zeros(here.size - k)])
-    for n in (k + z.q.size, here.size):
+    for n in (k + rest.nb, here.size):
         balanced = here[:n] - np.linalg.pinv(E[:, :n], rcond=_DEPENDENT) @ (r / size)
         found, _ = smallest_forces(
             balanced, _kernel(E[:, :n], _DEPENDENT * float(np.linalg.norm(E))), limits, target[:n]
         )
         if found is not None:
-            return np.asarray(((found - here[:n]) / weight[:n])[: k + z.q.size])
+            return np.asarray(((found - here[:n]) / weight[:n])[: k + rest.nb])
     return None
 
 

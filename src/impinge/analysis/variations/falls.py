@@ -68,14 +68,14 @@ def falls_at(frame: Frame, who: str, left: Side, right: Side, rates: FloatArray,
 
 def _fallen(frame: Frame, left: Side, right: Side, rates: FloatArray, changed: Sequence[int]) -> list[tuple[int, int]]:
     """Return the guards that fall at an instant, as contact and what they watch."""
-    nx, y, derivative = frame.nx, frame.flow.y, np.zeros(frame.w.y.size)
+    y, derivative = frame.flow.y, np.zeros(frame.w.y.size)
     shape = frame.w.guards.shape[1:]
     # Beyond the instant, and where the motion would be there had nothing changed.
     ahead = 2.0 * max(right.time - left.time, float(resolution(left.time)))
-    states = [(right.time, right.x), (left.time + ahead, left.x + ahead * rates[:nx]), (left.time, left.x)]
+    states = [(right.time, right.x), (left.time + ahead, frame.later(left.x, rates, ahead)), (left.time, left.x)]
     values, watched = np.zeros((3, *shape)), np.zeros(shape, dtype=np.int64)
     for (t, x), guards in zip(states, values, strict=True):
-        y[:nx] = x
+        y[: x.size] = x
         _watch(*frame.packed[:2], t, y, derivative, guards, watched)
     beyond, onward, before = values
     fell = (before >= 0.0) & (np.minimum(beyond, onward) < 0.0)
@@ -100,7 +100,7 @@ def _fall(frame: Frame, who: str, left: Side, c: int, what: int, rates: FloatArr
             f"contact '{contact}' torn from its stick by others at t = {left.time:.9g} s",
             "There is no derivative there: let fewer contacts of one body stick, or start a little beside it.",
         )
-    _, later = _slope(frame, c, what, left.time + _GRAZING, left.x + _GRAZING * rates[: frame.nx])
+    _, later = _slope(frame, c, what, left.time + _GRAZING, frame.later(left.x, rates, _GRAZING))
     row, rate = _slope(frame, c, what, left.time, left.x)
     if not abs(later - rate) < abs(rate):
         raise _too_slow(who, contact, left.time, rate)

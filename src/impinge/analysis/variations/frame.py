@@ -31,21 +31,22 @@ class Side(NamedTuple):
 class Frame:
     """Work space of the variations of one run.
 
-    Variations are columns over z = (q, v, u, p, t), the anchors of the slips and their directions, nz + 2 ns rows.
+    Variations are columns over z = (ξ, v, u, p, t), the anchors of the slips and their directions, nz + 2 ns rows; of
+    a state they are nx = 2 nv.
 
     Args:
         model: what moves.
         plant: as it was simulated.
         u: its inputs.
         steps, states: of the run.
-        seed: variations of q, v, u, p and t at the start (nz × nθ).
+        seed: variations of ξ, v, u, p and t at the start (nz × nθ).
     """
 
     def __init__(
         self, model: Model, plant: Plant, u: FloatArray, steps: FloatArray, states: FloatArray, seed: FloatArray
     ) -> None:
         self.model, self.plant = model, plant
-        self.nx, self.slips = plant.nq + plant.nv, model.row_slices[2]
+        self.nx, self.slips = 2 * plant.nv, model.row_slices[2]
         self.w = workspace(plant, model.dynamics)
         self.w.u[:] = u
         self.d = tangent_workspace(model, self.w.y.size, plant.parameters)
@@ -72,18 +73,25 @@ class Frame:
     def at(self, t: float, x: FloatArray) -> FloatArray:
         """Differentiate at a state in the current modes; return the rates of z and of the anchors there."""
         plant, y, ns = self.plant, self.flow.y, self.plant.ns
-        y[: self.nx] = x
+        y[: x.size] = x
         if plant.nb > 0:
             y[self._bristles][:ns] = self.flow.bent
         differentiate(*self.packed[:3], t, y)
         rates = np.zeros(self.size)
-        rates[: self.nx], rates[self.nz - 1] = self.d.derivative[: self.nx], 1.0
+        rates[: plant.nv], rates[plant.nv : self.nx] = x[plant.nq :], self.d.derivative[plant.nq : x.size]
+        rates[self.nz - 1] = 1.0
         for c in range(plant.nc if plant.nb > 0 else 0):
             if plant.bristled[c] != 0 and self.w.mode[c] == plant.sliding[c]:
                 for s in range(plant.slips[c], plant.slips[c + 1]):
                     bends = self.d.derivative[self._bristles][s]
                     rates[self.nz + s] = self.w.rows[RATE, self.slips.start + s] - bends
         return rates
+
+    def later(self, x: FloatArray, rates: FloatArray, h: float) -> FloatArray:
+        """Return where a state is a short time later, at these rates of z."""
+        nq, nv = self.plant.nq, self.plant.nv
+        way = h * rates[: self.nx]
+        return np.concatenate([self.model.displaced(x[:nq], way[:nv]), x[nq:] + way[nv:]])
 
     def row(self, name: str, i: int) -> FloatArray:
         """Return one row of a block of derivatives, by z and the anchors."""
@@ -100,19 +108,19 @@ class Frame:
         What sticks has no slip rate: the simulator takes it out of the velocities. Where a run starts, a rigid contact
         that is closed stays so: its gap neither opens nor closes.
         """
-        plant, w, nq = self.plant, self.w, self.plant.nq
+        plant, w, nv = self.plant, self.w, self.plant.nv
         closed = [c for c in range(plant.nc) if plant.closed[c, w.mode[c]] != 0]
         stick = [c for c in closed if plant.sliding[c] >= 0 and not plant.bristled[c] and w.mode[c] != plant.sliding[c]]
         held = [self.slips.start + s for c in stick for s in range(plant.slips[c], plant.slips[c + 1])]
         rigid = [plant.nh + c for c in closed if start and plant.restitution[c] >= 0.0]
         if rigid:
             value = self.by["g"][rigid] @ X[: self.nz]
-            X[:nq] -= self.response[:, rigid] @ (_inverse(self.W[np.ix_(rigid, rigid)]) @ value)
+            X[:nv] -= self.response[:, rigid] @ (_inverse(self.W[np.ix_(rigid, rigid)]) @ value)
         if held or rigid:
             rows = [i for i in range(self.slips.stop) if w.prescribed[i] == ACCELERATION or i in held]
             change = -self.by["rate"][rows] @ X[: self.nz]
             change[[i not in held + rigid for i in rows]] = 0.0
-            X[nq : self.nx] += self.response[:, rows] @ (_inverse(self.W[np.ix_(rows, rows)]) @ change)
+            X[nv : self.nx] += self.response[:, rows] @ (_inverse(self.W[np.ix_(rows, rows)]) @ change)
 
 
 def _inverse(W: FloatArray) -> FloatArray:

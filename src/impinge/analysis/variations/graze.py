@@ -66,7 +66,7 @@ def check_dip(frame: Frame, who: str, dip: Dip) -> None:
     """Refuse a dip that touches the surface, within the run's tolerance; the frame must be where its step begins."""
     plant, w, flow, i = frame.plant, frame.w, frame.flow, frame.plant.nh + dip.contact
     (t, _), x = flow.steps[dip.step], flow.states[dip.step]
-    a, c, nx = plant.tableau.a, plant.tableau.c, frame.nx
+    a, c, nx = plant.tableau.a, plant.tableau.c, x.size
     bristles = slice(nx + plant.nc + plant.nt, nx + plant.nc + plant.nt + plant.nb)
     k, start = np.zeros((c.size, w.y.size)), np.zeros(w.y.size)
     start[:nx], start[bristles] = x, flow.bent[: plant.nb]

@@ -72,14 +72,14 @@ def impact_jacobian(
     Raises:
         InputError: if these contacts do not explain the velocities behind the impact.
     """
-    plant, model, nz, nq = frame.plant, frame.model, frame.nz, frame.plant.nq
+    plant, model, nz, nq, nv = frame.plant, frame.model, frame.nz, frame.plant.nq, frame.plant.nv
     slips = {c: list(range(plant.slips[c], plant.slips[c + 1])) for c in pushing}
     own = {c: [frame.slips.start + s for s in slips[c]] for c in pushing}
     rigid = [c for c in pushing if plant.halted[c] == 0]
     rows = [*range(plant.nh), *(plant.nh + c for c in rigid), *(i for c in pushing for i in own[c])]
     W, response = frame.W.copy(), frame.response.copy()
     rate, slope = frame.w.rows[RATE, : frame.slips.stop].copy(), frame.by["rate"].copy()
-    A, x, u = slope[:, nq : frame.nx], left.x, frame.w.u
+    A, x, u = slope[:, nv : frame.nx], left.x, frame.w.u
     v = x[nq:]
 
     def tangent(v: FloatArray, a: FloatArray, force: FloatArray) -> dict[str, FloatArray]:
@@ -122,9 +122,9 @@ def impact_jacobian(
     behind = found if after is None else after
     turned = tangent(v, response @ p, p)["E"] - tangent(v, np.zeros(plant.nv), none)["E"]
     kept = turned.copy()
-    kept[:, nq : frame.nx] += np.eye(plant.nv)
+    kept[:, nv : frame.nx] += np.eye(plant.nv)
     fixed = tangent(behind, np.zeros(plant.nv), none)["rate"]
-    fixed[:, nq : frame.nx] = 0.0
+    fixed[:, nv : frame.nx] = 0.0
     fixed = fixed + A @ kept
     return kept + response[:, rows] @ posed(fixed, p, still).slopes(), behind
 

@@ -127,8 +127,13 @@ def periodic_orbit(
     who = f"periodic orbit of model '{model.name}'"
     T = _period(who, model, period, guess_period)
     p, u = dict(parameters or {}), model.input_vector(inputs or {})
-    names = [f"{x.name}{dot}" for dot in ("", "_dot") for x in model.coordinates]
+    names = [x.name for x in (*model.coordinates, *model.velocities)]
+    nq, nv = len(model.coordinates), len(model.velocities)
     symmetry = symmetry_of(who, model, advance, relabel)
+
+    def missed(x: FloatArray, end: FloatArray) -> FloatArray:
+        """Return how far, in each direction and velocity, a motion that begins at x misses itself."""
+        return np.concatenate([model.way_between(x[:nq], end[:nq]), end[nq:] - x[nq:]])
 
     def run(x: FloatArray, T: float) -> tuple[Sensitivity, FloatArray]:
         found = sensitivity(
@@ -146,13 +151,13 @@ def periodic_orbit(
     x = _onto(model, np.concatenate(model.start_vectors(near or {})), u, p, range(len(model.constraints)))
     found, end = run(x, T)
     check_symmetry(who, model, symmetry, found.result, u, p)
-    s = np.array([end[k] - x[k] for k in symmetry.free])
-    r = symmetry.apply(end, s) - x
+    s = missed(x, end)[list(symmetry.free)]
+    r = missed(x, symmetry.apply(end, s))
     for iteration in range(_ITERATIONS):
         if np.abs(r).max() <= tolerance * max(1.0, float(np.abs(x).max())):
             check_symmetry(who, model, symmetry, found.result, u, p, s, T)
             return _orbit(who, model, x, T, period is None, found, symmetry, s, float(np.abs(r).max()), iteration)
-        columns = [symmetry.turn @ found.matrix - np.eye(x.size), symmetry.columns()]
+        columns = [symmetry.turn @ found.matrix - np.eye(2 * nv), symmetry.columns()]
         if period is None:
             columns.append((symmetry.turn @ found.rate)[:, None])
         # The smallest step: the phase of an autonomous motion stays free.
@@ -162,13 +167,15 @@ def periodic_orbit(
         rows = _closed_at_start(model, law, found)
         for _ in range(_HALVINGS):
             try:
-                trial = _onto(model, x + step[: x.size], u, p, rows), T + (float(step[-1]) if period is None else 0.0)
+                way: FloatArray = np.asarray(step[: 2 * nv], dtype=float)
+                moved = np.concatenate([model.displaced(x[:nq], way[:nv]), x[nq:] + way[nv:]])
+                trial = _onto(model, moved, u, p, rows), T + (float(step[-1]) if period is None else 0.0)
                 candidate = run(*trial)
             except ImpingeError:  # the step leads where nothing can start, or has no derivative
                 candidate = None
             if candidate is not None:
-                new_s = s + step[x.size : x.size + s.size]
-                new_r = symmetry.apply(candidate[1], new_s) - trial[0]
+                new_s = s + step[2 * nv : 2 * nv + s.size]
+                new_r = missed(trial[0], symmetry.apply(candidate[1], new_s))
                 if np.linalg.norm(new_r) < np.linalg.norm(r):
                     break
             step = step / 2
@@ -215,7 +222,7 @@ def _onto(
     model: Model, x: FloatArray, u: FloatArray, parameters: Mapping[str, float], rows: Sequence[int]
 ) -> FloatArray:
     """Return the state that is on some rows at t = 0, to rounding, near another."""
-    q, v = np.split(x, 2)
+    q, v = np.split(x, [len(model.coordinates)])
     return np.concatenate(onto_rows(model, Point(q, v, u, parameters), rows, 0.0))
 
 
@@ -231,17 +238,18 @@ def _orbit(
     residual: float,
     iterations: int,
 ) -> Orbit:
-    start = named(found.states, x)
+    start = named([quantity.name for quantity in (*model.coordinates, *model.velocities)], x)
+    size = len(found.states)
     monodromy, along = symmetry.turn @ found.matrix, symmetry.turn @ found.rate
     # Directions in which a motion may be shifted as it is: deviations count across them only.
-    shifts = [np.eye(x.size)[k] for k in symmetry.free]
+    shifts = [np.eye(size)[k] for k in symmetry.free]
     if autonomous:
         if np.abs(found.rate).max() * T <= 1e-6 * max(1.0, *(abs(value) for value in start.values())):
             at = ", ".join(f"{name} = {value:.6g}" for name, value in start.items())
             raise InputError(who, "a motion", f"rest at {at}", "Begin farther from it, with `near` and guess_period.")
         shifts.append(along / np.linalg.norm(along))
-    across = np.linalg.qr(np.column_stack([*shifts, np.eye(x.size)]))[0][:, len(shifts) :]
+    across = np.linalg.qr(np.column_stack([*shifts, np.eye(size)]))[0][:, len(shifts) :]
     multipliers = np.linalg.eigvals(across.T @ monodromy @ across).astype(np.complex128)
     order = np.argsort(-np.abs(multipliers))
-    advance = {c.name: float(a) for c, a in zip(model.coordinates, symmetry.advance(s), strict=False)}
+    advance = {c.name: float(a) for c, a in zip(model.directions, symmetry.advance(s), strict=False)}
     return Orbit(start, T, multipliers[order], found, residual, iterations, advance)

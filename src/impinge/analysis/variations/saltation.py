@@ -94,7 +94,7 @@ class Variation:
         if any(plant.halted[c] != 0 for c in closed):
             rigid = [c for c in closed if plant.halted[c] != 0 or plant.restitution[c] >= 0.0]
             jacobian, _ = impact_jacobian(frame, "start", side, rigid, None)
-            X[plant.nq : frame.nx] = jacobian @ X[: frame.nz]
+            X[plant.nv : frame.nx] = jacobian @ X[: frame.nz]
             frame.at(0.0, side.x)
 
     def through(self, who: str, first: int, last: int, dips: Sequence[Dip], record: FloatArray) -> None:
@@ -253,7 +253,7 @@ class Variation:
         if not at.halting:
             return []
         back = 4.0 * resolution(at.left.time)
-        earlier = at.left._replace(time=at.left.time - back, x=at.left.x - back * rates[: self.frame.nx])
+        earlier = at.left._replace(time=at.left.time - back, x=self.frame.later(at.left.x, rates, -back))
         falls = falls_at(self.frame, who, earlier, at.left, rates, at.halting)
         unique = {fall.contact: fall for fall in falls}
         if at.left.time > 0.0 and len(unique) < len(at.halting):
@@ -287,7 +287,7 @@ class Variation:
             jacobian, v = impact_jacobian(frame, who, Side(t, x, modes, direction), contacts + rest, v)
             X = X + np.outer(before, shift)
             moved = X.copy()
-            moved[self.plant.nq : frame.nx] = jacobian @ X[: frame.nz]
+            moved[self.plant.nv : frame.nx] = jacobian @ X[: frame.nz]
             slips = [one for one in closing if last or one.contact in contacts]
             frame.anchor_here([one.slip for one in slips])
             for one in slips:

@@ -35,7 +35,8 @@ class Sensitivity:
     Attributes:
         result: the run.
         by: what the columns are derivatives by: start values, parameters, inputs.
-        states: what the rows are derivatives of: coordinates, then velocities.
+        states: what the rows are derivatives of: coordinates, then velocities. In place of the quaternion of a rotation
+            there are small turns about its own axes, ``…_turn_x`` …, rad.
         t: the start, the end of every step, and behind every event its time once more, s.
         matrices: the derivatives at these times, n × nx × len(by).
         rate: ẋ at the end: the derivative by the end time.
@@ -100,8 +101,7 @@ def sensitivity(
         [[1.0, 0.4, -0.08], [0.0, 1.0, -0.4]]
     """
     who = f"sensitivity of model '{model.name}'"
-    coordinates = [x.name for x in model.coordinates]
-    states = coordinates + [f"{name}_dot" for name in coordinates]
+    states = [x.name for x in (*model.directions, *model.velocities)]
     known = states + [x.name for x in (*model.inputs, *model.parameters)]
     names = states if by is None else [by] if isinstance(by, str) else list(by)
     for name in names:
@@ -149,7 +149,7 @@ class _Rows:
 
     def __init__(self, model: Model, plant: Plant, result: Result) -> None:
         self.model, self.plant, self.result = model, plant, result
-        names = [f"{x.name}{dot}" for dot in ("", "_dot") for x in model.coordinates]
+        names = [x.name for x in (*model.coordinates, *model.velocities)]
         self.x = np.stack([result[name] for name in names], axis=1)
         modes = [result[f"mode_{name}"] for name in model.contacts]
         self.modes = np.array(modes, dtype=np.int64).reshape((-1, result.t.size)).T

@@ -26,14 +26,16 @@ class Symmetry:
     """A map of states, y = P (x − advance), under which a motion repeats.
 
     Attributes:
-        turn: P, a permutation of coordinates and of velocities, nx × nx.
+        turn: P, a permutation of directions and of velocities, nx × nx.
         given: the advance that is known (nx).
-        free: indices of coordinates whose advance is to be found.
+        free: indices of directions whose advance is to be found.
+        model: what moves.
     """
 
     turn: FloatArray
     given: FloatArray
     free: tuple[int, ...]
+    model: Model
 
     @property
     def trivial(self) -> bool:
@@ -41,8 +43,12 @@ class Symmetry:
         return not self.free and not self.given.any() and bool(np.array_equal(self.turn, np.eye(self.given.size)))
 
     def apply(self, x: FloatArray, found: FloatArray) -> FloatArray:
-        """Return a state as it counts for the next period, with the advances that are found."""
-        return np.asarray(self.turn @ (x - self.advance(found)))
+        """Return a state (q, v) as it counts for the next period, with the advances that are found."""
+        nq, nv = len(self.model.coordinates), len(self.model.velocities)
+        q, order = self.model.displaced(x[:nq], -self.advance(found)[:nv]), self.turn[:nv, :nv]
+        places = self.model.straight
+        q[places[places >= 0]] = (order @ np.where(places >= 0, q[places], 0.0))[places >= 0]
+        return np.concatenate([q, self.turn[nv:, nv:] @ x[nq:]])
 
     def advance(self, found: FloatArray) -> FloatArray:
         """Return the whole advance (nx)."""
@@ -59,7 +65,7 @@ def symmetry_of(
     who: str, model: Model, advance: Mapping[str, float | None] | None, relabel: Mapping[str, str] | None
 ) -> Symmetry:
     """Return the symmetry that is asked for, with names checked."""
-    names = [x.name for x in model.coordinates]
+    names = [x.name for k, x in zip(model.straight, model.directions, strict=True) if k >= 0]
     n, advance, relabel = len(names), dict(advance or {}), dict(relabel or {})
     for name in [*advance, *relabel, *relabel.values()]:
         if name not in names:
@@ -68,16 +74,18 @@ def symmetry_of(
         got = ", ".join(f"'{one}' from '{other}'" for one, other in relabel.items())
         remedy = "Swap two with {'left': 'right', 'right': 'left'}; rotate more in a ring."
         raise InputError(who, "coordinates that trade places among themselves in `relabel`", got, remedy)
-    given = np.zeros(2 * n)
+    directions = [x.name for x in model.directions]
+    n, given = len(directions), np.zeros(2 * len(directions))
     for name, value in advance.items():
         if value is None and relabel.get(name, name) != name:
             remedy = "Give the advance as a number, or choose coordinates in which it is not relabelled."
             raise InputError(who, "a free advance of a coordinate that keeps its name", f"'{name}' in both", remedy)
-        given[names.index(name)] = 0.0 if value is None else finite(f"advance of '{name}' in the {who}", value)
-    order = [names.index(relabel.get(name, name)) for name in names]
+        given[directions.index(name)] = 0.0 if value is None else finite(f"advance of '{name}' in the {who}", value)
+    order = [directions.index(relabel.get(name, name)) for name in directions]
     turn = np.zeros((2 * n, 2 * n))
     turn[:n, :n] = turn[n:, n:] = np.eye(n)[order]
-    return Symmetry(turn, given, tuple(names.index(name) for name, value in advance.items() if value is None))
+    free = tuple(directions.index(name) for name, value in advance.items() if value is None)
+    return Symmetry(turn, given, free, model)
 
 
 def check_symmetry(
@@ -97,8 +105,8 @@ def check_symmetry(
     """
     if symmetry.trivial:
         return
-    p, n = model.parameter_vector(parameters), len(model.coordinates)
-    names = [f"{x.name}{dot}" for dot in ("", "_dot") for x in model.coordinates]
+    p, n, nv = model.parameter_vector(parameters), len(model.coordinates), len(model.velocities)
+    names = [x.name for x in (*model.coordinates, *model.velocities)]
     states, gaps = np.stack([result[name] for name in names], axis=1), model.row_slices[1]
 
     def at(x: FloatArray, t: float) -> tuple[FloatArray, FloatArray]:
@@ -110,17 +118,17 @@ def check_symmetry(
         free, rows = at(x, t)
         for i in symmetry.free:
             for shift in _SHIFTS:
-                moved = at(x + shift * np.eye(2 * n)[i], t)
+                moved = at(np.concatenate([model.displaced(x[:n], shift * np.eye(nv)[i]), x[n:]]), t)
                 if not _same([free, *rows], [moved[0], *moved[1]]):
                     remedy = "Give its advance as a number, or measure the coordinate from something that goes along."
-                    name = model.coordinates[i].name
+                    name = model.directions[i].name
                     raise InputError(who, f"a model that does not depend on '{name}'", "one that does", remedy)
         if found is None:
             continue
         later, rows_later = at(x, t + period)
         turned, rows_turned = at(symmetry.apply(x, found), t)
         alike = np.sort(rows_later), np.sort(rows_turned)
-        if not _same([symmetry.turn[:n, :n] @ later, *alike[0]], [turned, *alike[1]]):
+        if not _same([symmetry.turn[:nv, :nv] @ later, *alike[0]], [turned, *alike[1]]):
             remedy = "Check signs and amounts: what a period does to the state must lead to the same forces and gaps."
             raise InputError(who, "`advance` and `relabel` that are a symmetry of the model", "none", remedy)
 

@@ -20,7 +20,7 @@ _SMALLEST = 2.0**-10
 
 
 class Flow(NamedTuple):
-    """What `propagate` reads and writes; ``X`` has the variations of z = (q, v, u, p, t), anchors and directions.
+    """What `propagate` reads and writes; ``X`` has the variations of z = (ξ, v, u, p, t), anchors and directions.
 
     Time itself does not vary: its row is zero. Bristles have no place in a run's rows; they are integrated again.
     """
@@ -30,8 +30,8 @@ class Flow(NamedTuple):
     X: Matrix  # (nz + 2 ns) × nθ
     bent: Vector  # how far bristles are bent, ns
     start: Vector  # state and bends where a part of a step begins, nx + ns
-    X_start: Matrix  # (nx + ns) × nθ
-    K: Cube  # stages × (nx + ns) × nθ
+    X_start: Matrix  # (2 nv + ns) × nθ
+    K: Cube  # stages × (2 nv + ns) × nθ
     k: Matrix  # stages × (nx + ns)
     turn: Vector  # variations of the directions of one contact, ns
     y: Vector
@@ -39,15 +39,16 @@ class Flow(NamedTuple):
 
 def flow_of(plant: Plant, size: int, steps: Matrix, states: Matrix, seed: Matrix) -> Flow:
     """Allocate a flow for a run whose integrated vector has this size; ``seed`` (nz × nθ) is δz at its start."""
-    n, stages, columns = plant.nq + plant.nv + plant.ns, plant.tableau.c.size, seed.shape[1]
+    n, m = plant.nq + plant.nv + plant.ns, 2 * plant.nv + plant.ns
+    stages, columns = plant.tableau.c.size, seed.shape[1]
     return Flow(
         steps=steps,
         states=states,
         X=np.ascontiguousarray(np.vstack([seed, np.zeros((2 * plant.ns, columns))])),
         bent=np.zeros(plant.ns),
         start=np.zeros(n),
-        X_start=np.zeros((n, columns)),
-        K=np.zeros((stages, n, columns)),
+        X_start=np.zeros((m, columns)),
+        K=np.zeros((stages, m, columns)),
         k=np.zeros((stages, n)),
         turn=np.zeros(plant.ns),
         y=np.zeros(size),
@@ -57,7 +58,7 @@ def flow_of(plant: Plant, size: int, steps: Matrix, states: Matrix, seed: Matrix
 @jit
 def _size(plant: Plant, flow: Flow, h: float) -> float:
     """Return the estimated error of the variations of the step just tried, over what is allowed."""
-    nx, columns, worst = plant.nq + plant.nv, flow.X.shape[1], 0.0
+    nx, columns, worst = 2 * plant.nv, flow.X.shape[1], 0.0
     for j in range(columns):
         scale, error = 0.0, 0.0
         for i in range(nx):
@@ -73,14 +74,22 @@ def _size(plant: Plant, flow: Flow, h: float) -> float:
 @jit
 def _stage(plant: Plant, w: Workspace, d: Tangent, flow: Flow, t: float, h: float, s: int) -> None:
     """Write the state and the variations of a stage, from ``flow.start`` and ``flow.X_start``, and their rates."""
-    nq, nx, nb, columns, a = plant.nq, plant.nq + plant.nv, plant.nb, flow.X.shape[1], plant.tableau.a
-    bristles = plant.nq + plant.nv + plant.nc + plant.nt
+    nv, nx, moved, nb, columns, a = (
+        plant.nv,
+        plant.nq + plant.nv,
+        2 * plant.nv,
+        plant.nb,
+        flow.X.shape[1],
+        plant.tableau.a,
+    )
+    bristles = nx + plant.nc + plant.nt
     for i in range(nx + nb):
         value = flow.start[i]
         for r in range(s):
             value += h * a[s, r] * flow.k[r, i]
         flow.y[i if i < nx else bristles + i - nx] = value
-        row = i if i < nx else d.nz + i - nx
+    for i in range(moved + nb):
+        row = i if i < moved else d.nz + i - moved
         for j in range(columns):
             flow.X[row, j] = flow.X_start[i, j]
             for r in range(s):
@@ -88,15 +97,30 @@ def _stage(plant: Plant, w: Workspace, d: Tangent, flow: Flow, t: float, h: floa
     differentiate(plant, w, d, t + plant.tableau.c[s] * h, flow.y)
     for i in range(nx + nb):
         flow.k[s, i] = d.derivative[i if i < nx else bristles + i - nx]
+    for i in range(moved + nb):
         for j in range(columns):
-            if i < nq:
-                flow.K[s, i, j] = flow.X[nq + i, j]
+            if i < nv:
+                flow.K[s, i, j] = flow.X[nv + i, j]
                 continue
             total = 0.0
             for z in range(flow.X.shape[0]):
-                slope = d.a[i - nq, z] if i < nx else d.anchor[i - nx, z]
+                slope = d.a[i - nv, z] if i < moved else d.anchor[i - moved, z]
                 total += slope * flow.X[z, j]
             flow.K[s, i, j] = total
+    _carry(plant, flow, s)
+
+
+@jit
+def _carry(plant: Plant, flow: Flow, s: int) -> None:
+    """Add to the rates of small turns that their axes turn: ξ̇ = δω − ω × ξ."""
+    for r in range(plant.spins.shape[0]):
+        first = plant.spins[r, 1]
+        w = flow.y[plant.nq + first :]
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            for column in range(flow.X.shape[1]):
+                change = w[j] * flow.X[first + k, column] - w[k] * flow.X[first + j, column]
+                flow.K[s, first + i, column] -= change
 
 
 @jit
@@ -139,12 +163,12 @@ def _aim(plant: Plant, w: Workspace, d: Tangent, flow: Flow, t: float) -> None:
 @jit
 def _rest(plant: Plant, d: Tangent, flow: Flow, back: bool) -> None:
     """Let the next part of a step begin where the last ended; or go back to where it began."""
-    nx, nb = plant.nq + plant.nv, plant.nb
+    nx, moved, nb = plant.nq + plant.nv, 2 * plant.nv, plant.nb
     bristles = plant.nq + plant.nv + plant.nc + plant.nt
-    for i in range(nx + nb):
-        if not back:
-            flow.start[i] = flow.y[i if i < nx else bristles + i - nx]
-        row = i if i < nx else d.nz + i - nx
+    for i in range(0 if back else nx + nb):
+        flow.start[i] = flow.y[i if i < nx else bristles + i - nx]
+    for i in range(moved + nb):
+        row = i if i < moved else d.nz + i - moved
         for j in range(flow.X.shape[1]):
             if back:
                 flow.X[row, j] = flow.X_start[i, j]
@@ -184,6 +208,6 @@ def propagate(plant: Plant, w: Workspace, d: Tangent, flow: Flow, first: int, la
                 part *= 2.0
         for s in range(nb):
             flow.bent[s] = flow.y[bristles + s]
-        for i in range(nx):
+        for i in range(2 * plant.nv):
             for j in range(columns):
                 record[n - first, i, j] = flow.X[i, j]

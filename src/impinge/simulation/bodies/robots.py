@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import call, entry, jit
+from impinge.geometry.rotation import turn
 from impinge.scene.world import LINKED
 from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert
@@ -251,15 +252,21 @@ def _reduce_links(world: Any, s: Any, r: int, k: int) -> None:
 @jit
 def advance_robots(world: Any, s: Any, h: float) -> None:
     """Give every robot its velocities at the end of the step, and move it along ``travel``."""
+    way = s.robot_work.rhs
     for r in range(world.kernels.size):
-        nv, first_v, first_q = world.nv[r], world.first_v[r], world.first_q[r]
+        nv, first_v = world.nv[r], world.first_v[r]
         for i in range(nv):
             speed = travel = s.offset[r, i]
             for j in range(nv):
                 speed += s.basis[r, i, j] * s.problem.v[r, j]
                 travel += s.basis[r, i, j] * s.travel[r, j]
-            s.v[first_v + i] = speed
-            s.q[first_q + i] += h * travel
+            s.v[first_v + i], way[i] = speed, h * travel
+            place = world.straight[first_v + i]
+            if place >= 0:
+                s.q[place] += h * travel
+        for k in range(world.first_spin[r], world.first_spin[r + 1]):
+            e, w = world.spins[k, 0], world.spins[k, 1] - first_v
+            turn(s.q[e : e + 4], way[w], way[w + 1], way[w + 2])
 
 
 @entry

@@ -255,9 +255,14 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
 
 def _check_robots(scene: Scene, layout: Layout, q: FloatArray, v: FloatArray, u: FloatArray) -> None:
     """Raise the error that fits if a robot does not start on its constraints."""
-    for robot, at, first in zip(scene.robots, layout.world.first_q, layout.world.first_u, strict=True):
-        model, own = robot.model, slice(at, at + len(robot.model.coordinates))
-        terms = model.terms_at(q[own], v[own], 0.0, u[first : first + len(model.inputs)], robot.parameters)
+    world = layout.world
+    for r, robot in enumerate(scene.robots):
+        model, places = (
+            robot.model,
+            zip((world.first_q, world.first_v, world.first_u), (world.nq, world.nv, world.nu), strict=True),
+        )
+        own = [slice(int(first[r]), int(first[r] + size[r])) for first, size in places]
+        terms = model.terms_at(q[own[0]], v[own[1]], 0.0, u[own[2]], robot.parameters)
         check_constraints(f"start of robot '{robot.name}' of scene '{scene.name}'", model, terms)
 
 

@@ -54,7 +54,7 @@ def _resume(plant: Plant, w: Workspace) -> bool:
     Tell whether its rows, in ``w.rows_start``, are to the last bit those that evaluating it again would give.
     """
     assign_rows(w.rows_start, w.rows)
-    same = plant.tidy == 0
+    same = plant.tidy == 0 and plant.spins.shape[0] == 0
     if plant.nt > 0:
         same &= fastest_stick(plant, w, w.rows_start, True) <= STILL
         stop_slips_of(plant, w, w.time[TIME], w.y, w.rows_start)

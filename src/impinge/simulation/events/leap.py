@@ -21,6 +21,7 @@ from impinge.contact import friction
 from impinge.contact.impact import impact_impulses
 from impinge.contact.law import ACCELERATION, NORMAL, NOTHING
 from impinge.simulation.system.contacts import sticks_rigidly
+from impinge.simulation.system.coordinates import write_rates
 from impinge.simulation.system.dynamics import evaluate
 from impinge.simulation.system.plant import (
     FORCE,
@@ -152,11 +153,7 @@ def _move(plant: Plant, w: Workspace, length: float) -> None:
     share = 1.0 if _any_open(plant, w) else 0.5
     for k in range(nq + nv):
         w.scratch[0, k] = w.y[k] + share * (w.trial[k] - w.y[k]) if k >= nq else w.y[k]
-    if plant.turn != 0:
-        ask(plant.turn, (w.scratch[0], dy, nq))
-    else:
-        for k in range(nq):
-            dy[k] = w.scratch[0, nq + k]
+    write_rates(plant, w.scratch[0], dy)
     for k in range(nq):
         w.trial[k] = w.y[k] + length * dy[k]
 

@@ -83,7 +83,7 @@ def _choose_places(plant: Plant, w: Workspace) -> int:
         if plant.bristled[c] != 0:
             s.places[n] = rows + plant.nt + k
             n += 1
-        elif plant.nt > 0 and plant.turn != 0:
+        elif plant.counting != 0 and plant.counted[k] != 0:
             s.places[n] = rows + k
             n += 1
     return n

@@ -21,7 +21,7 @@ def _needed(plant: Plant) -> int:
     Nothing depends on the gaps, impulses and work; on bristles, and on slips that have no other value, it does.
     """
     moving = plant.nq + plant.nv
-    return moving + plant.nc + plant.nt + plant.nb if plant.turn != 0 or plant.nb > 0 else moving
+    return moving + plant.nc + plant.nt + plant.nb if plant.counting != 0 or plant.nb > 0 else moving
 
 
 @jit

@@ -67,10 +67,10 @@ def _signals(model: System, plant: Plant) -> Iterator[_Signal]:
     at = {kind: place.start for kind, place in columns(plant).items()}
     places = [_Signal(x.name, x.unit, "coordinate", at["q"] + k) for k, x in enumerate(model.coordinates)]
     rates = [_Signal(x.name, x.unit, "velocity", at["v"] + k) for k, x in enumerate(model.velocities)]
-    if plant.turn == 0:  # each rate beside its coordinate
-        yield from (signal for pair in zip(places, rates, strict=True) for signal in pair)
-    else:
+    if model.spins:
         yield from (*places, *rates)
+    else:  # each rate beside its coordinate
+        yield from (signal for pair in zip(places, rates, strict=True) for signal in pair)
     for k, gap in enumerate(model.gaps):
         row = plant.nh + k
         yield _Signal(f"gap_{gap.name}", gap.unit, "gap", at["g"] + row)

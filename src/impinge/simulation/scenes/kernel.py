@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import inf, nan, sqrt
 from typing import Any
 
-from impinge.compile import Pointer, Vector, call, entry, jit, vector_at
-from impinge.geometry.rotation import EXACT, is_pose, matrix_of, quaternion_rate, rotation_vector
+from impinge.compile import Pointer, call, entry, jit, vector_at
+from impinge.geometry.rotation import EXACT, is_pose, matrix_of, rotation_vector
 from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FREE
 from impinge.simulation.scenes.contact import HERE, THERE, N, T, back, cross, dot, place, tangent, turned, write_contact
@@ -193,31 +193,8 @@ def signals(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addres
 
 
 @entry
-def turn(y: Vector, dy: Vector, nq: int) -> int:
-    """Write q̇ of free bodies, each with seven coordinates and six velocities."""
-    bodies = nq // 7
-    for k in range(bodies):
-        a, b = 7 * k, nq + 6 * k
-        for i in range(3):
-            dy[a + i] = y[b + i]
-        quaternion_rate(y[a + 3 : a + 7], y[b + 3], y[b + 4], y[b + 5], dy[a + 3 : a + 7])
-    return 0
-
-
-@entry
 def tidy(plant: Plant, w: Workspace) -> int:
-    """Make quaternions that a step begins with have length one, and let the references of tangents follow.
-
-    What depends on a quaternion depends on its direction alone, so nothing else changes; its rate is scaled with it.
-    """
-    for k in range(plant.nq // 7):
-        first, square = 7 * k + 3, 0.0
-        for i in range(first, first + 4):
-            square += w.y[i] * w.y[i]
-        scale = 1.0 / sqrt(square)
-        for i in range(first, first + 4):
-            w.y[i] *= scale
-            w.K[0, i] *= scale
+    """Let the references of tangents follow where a step begins."""
     s = tables_at(int(plant.parameters[0]))
     f, moved = s.features, False
     for c in range(f.radius.size):

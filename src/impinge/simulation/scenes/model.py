@@ -55,10 +55,12 @@ class SceneModel:
         layout = self.layout = layout_of(scene)
         balls = find_balls(layout, f"simulation of {self.label}")
         self.coordinates, self.velocities = layout.start
+        self.spins = layout.spins
         self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
         names = [(f"{ball.name}_1", f"{ball.name}_2") if ball.mu > 0.0 else () for ball in balls]
         self.gaps = tuple(
-            Gap(ball.name, "m", slips=slips, slides=bool(slips)) for ball, slips in zip(balls, names, strict=True)
+            Gap(ball.name, "m", slips=slips, slides=bool(slips), by_rate=True)
+            for ball, slips in zip(balls, names, strict=True)
         )
         self.contacts = tuple(gap.name for gap in self.gaps)
         self.slips = tuple((c, slip) for c, gap in enumerate(self.gaps) for slip in gap.slips)
@@ -73,10 +75,10 @@ class SceneModel:
         size = sum(rows * columns for rows, columns in outputs.values())
         self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), paths, size)
         self._packed = Struct(self.tables)
-        prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.turn, scene_kernel.tidy))
+        prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.tidy))
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
         self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
-        self.turn, self.tidy = scene_kernel.turn.address, scene_kernel.tidy.address
+        self.tidy = scene_kernel.tidy.address
         self.steady = layout.world.followers.size == 0
 
     def _contact_signals(self) -> Iterator[tuple[str, str]]:
@@ -147,9 +149,7 @@ class SceneModel:
         return lost_pose(self.scene, *fault, t) if fault else ""
 
     def show(self, q: FloatArray) -> None:
-        """Turn rows of recorded coordinates into those of the parts' origins, with quaternions of length one."""
-        for k in self.layout.world.place[self.layout.world.place >= 0]:
-            q[:, k + 3 : k + 7] /= np.linalg.norm(q[:, k + 3 : k + 7], axis=1, keepdims=True)
+        """Turn rows of recorded coordinates into those of the parts' origins."""
         q[:] = self.layout.shown(q)
 
 

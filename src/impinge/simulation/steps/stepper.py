@@ -68,7 +68,7 @@ def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
         next=np.zeros(plant.nv),
         travel=np.zeros(plant.nv),
         travel_rates=np.zeros(m),
-        guess=np.zeros(2 * plant.nv),
+        guess=np.zeros(plant.nq + plant.nv),
         before=np.zeros(m),
         free=np.zeros(m),
         after=np.zeros(m),

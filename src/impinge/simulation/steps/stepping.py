@@ -26,7 +26,7 @@ from impinge.simulation.steps.impulses import cone_impulses, rebound_impulses, s
 from impinge.simulation.steps.stepper import Stepper, step_workspace
 from impinge.simulation.system.inertia import surely_inertia
 from impinge.simulation.system.plant import TIME, Plant, Workspace
-from impinge.simulation.system.tables import contact_tables, sizes
+from impinge.simulation.system.tables import contact_tables, coordinate_tables
 from impinge.simulation.unsolved import why_unsolved
 
 _SHARED = ("step", "scheme", "facets", "budget")
@@ -89,9 +89,8 @@ def stepping_plant(
         dynamics=0,
         flight=0,
         signals=model.signals.address,
-        turn=0,
         tidy=0,
-        **sizes(model),
+        **coordinate_tables(model),
         signal_size=model.signals.size,
         parameters=p,
         **contact_tables(model, laws).fields,

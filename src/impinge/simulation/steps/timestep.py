@@ -30,6 +30,7 @@ from impinge.simulation.results.record import EVENTS, ROWS, add_current, add_eve
 from impinge.simulation.results.record import STEPS as STEP_LOG
 from impinge.simulation.steps.impulses import SHUT, ask_of_struck
 from impinge.simulation.steps.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, look
+from impinge.simulation.system.coordinates import move_along
 from impinge.simulation.system.plant import (
     FORCE,
     RATE,
@@ -64,6 +65,10 @@ def _describe(stepper: Stepper, k: StepWorkspace) -> None:
     terms, ne, m = w.terms, plant.ne, plant.nh + plant.nc + plant.ns
     for i in range(m):
         w.rows_start[VALUE, i], w.rows_start[RATE, i] = terms.g[i], terms.rate[i]
+    if plant.counting != 0:
+        for s in range(plant.ns):
+            if plant.counted[s] != 0:
+                w.rows_start[VALUE, plant.nh + plant.nc + s] = w.y[plant.nq + plant.nv + plant.nc + s]
     for e in range(ne):
         w.rows_start[VALUE, m + e], w.rows_start[RATE, m + e] = terms.extent[e], terms.extent_rate[e]
     for e in range(3):
@@ -112,9 +117,11 @@ def _iterate(stepper: Stepper, k: StepWorkspace, t: float, h: float) -> int:
     plant, w = stepper.plant, k.w
     nq, nv = plant.nq, plant.nv
     for _ in range(_MOST_ITERATIONS):
+        for j in range(nq):
+            k.guess[j] = w.y[j]
         for j in range(nv):
             k.guess[nq + j] = k.next[j]
-            k.guess[j] = w.y[j] + h * k.next[j]
+        move_along(plant, k.guess, k.next, h)
         look(stepper, k, t + h, k.guess)
         _ask(stepper, k, h)
         status = _impulses(stepper, k)
@@ -177,6 +184,15 @@ def _account(stepper: Stepper, k: StepWorkspace, h: float) -> None:
 
 
 @jit
+def _count_slips(plant: Plant, k: StepWorkspace, h: float) -> None:
+    """Let slips that count how far closed contacts have slid go on by the step."""
+    for s in range(plant.ns):
+        i = plant.nh + plant.nc + s
+        if plant.counted[s] != 0 and k.impulse[plant.normal[i]] > 0.0:
+            k.w.y[plant.nq + plant.nv + plant.nc + s] += h * k.after[i]
+
+
+@jit
 def _decide(plant: Plant, k: StepWorkspace, c: int) -> int:
     """Return the mode of a contact at the end of the step just made."""
     w, i, m = k.w, plant.nh + c, plant.nh + plant.nc
@@ -221,9 +237,10 @@ def _step(stepper: Stepper, k: StepWorkspace, t: float, end: float) -> int:
     for c in range(plant.nc):
         w.left_mode[c] = w.mode[c]
     _account(stepper, k, h)
-    for j in range(nv):
-        w.y[j] += h * (w.y[nq + j] if stepper.scheme == EXPLICIT else k.travel[j])
-        w.y[nq + j] = k.next[j]
+    move_along(plant, w.y, w.y[nq : nq + nv] if stepper.scheme == EXPLICIT else k.travel, h)
+    assign(w.y[nq:], k.next)
+    if plant.counting != 0:
+        _count_slips(plant, k, h)
     first = works(plant)
     for sign in range(2):  # half of each end's power
         for e in range(3):

@@ -10,6 +10,7 @@ from impinge.contact.law import FORCE as GIVEN
 from impinge.contact.rows import INDEPENDENT, row_forces
 from impinge.simulation.system.bristles import bend
 from impinge.simulation.system.contacts import closing_mode, prescribe, prescribe_again, sticks_rigidly
+from impinge.simulation.system.coordinates import count_slips, make_unit, write_rates
 from impinge.simulation.system.plant import (
     EVALUATIONS,
     FORCE,
@@ -51,8 +52,8 @@ def _fly(plant: Plant, w: Workspace, t: float, y: Any, dy: Any) -> bool:
     call(plant.flight, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, plant.stabilization, flight.a))
     if not flight.pivot[0] > INDEPENDENT:
         return False
+    write_rates(plant, y, dy)
     for i in range(nv):
-        dy[i] = y[nq + i]
         dy[nq + i] = flight.a[i]
     work = 0.0
     for i in range(nh):
@@ -63,6 +64,8 @@ def _fly(plant: Plant, w: Workspace, t: float, y: Any, dy: Any) -> bool:
     first, impulse, total = nq + nv, impulses(plant), works(plant)
     for k in range(integrated):
         dy[first + k] = flight.rate[nh + k]
+    if plant.counting != 0:
+        count_slips(plant, w, y, dy)
     for k in range(plant.nb):
         dy[first + integrated + k] = 0.0
     for k in range(ne):
@@ -93,9 +96,10 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
         call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, terms.free))
     for i in range(m):
         rows[VALUE, i], rows[RATE, i] = terms.g[i], terms.rate[i]
-    if plant.turn != 0:
-        for k in range(nc, nc + nt):
-            rows[VALUE, nh + k] = y[nq + nv + k]
+    if plant.counting != 0:
+        for s in range(plant.ns):
+            if plant.counted[s] != 0:
+                rows[VALUE, nh + nc + s] = y[nq + nv + nc + s]
     for k in range(ne):
         rows[VALUE, m + k], rows[RATE, m + k] = terms.extent[k], terms.extent_rate[k]
         dy[nq + nv + nc + nt + plant.nb + k] = terms.extent_rate[k]
@@ -114,11 +118,7 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
                 value[i] = w.implicit.forces[i]
     row_forces(terms.W, terms.drift, closed, value, plant.normal, rows[FORCE], w.solver)
 
-    if plant.turn != 0:
-        ask(plant.turn, (y, dy, nq))
-    else:
-        for i in range(nq):
-            dy[i] = y[nq + i]
+    write_rates(plant, y, dy)
     for i in range(nv):
         dy[nq + i] = terms.free[i]
     first_impulse, total = impulses(plant), works(plant)
@@ -148,18 +148,9 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
         bend(plant, w, dy)
     if nt > 0:
         _quiet(plant, w, dy)
-        if plant.turn != 0:
-            _count_slips(plant, w, dy)
+        if plant.counting != 0:
+            count_slips(plant, w, y, dy)
     return 0
-
-
-@inlined
-def _count_slips(plant: Plant, w: Workspace, dy: Any) -> None:
-    """Let slips that have no value of their own rest while their contact is open."""
-    for s in range(plant.ns):
-        c = plant.normal[plant.nh + plant.nc + s] - plant.nh
-        if plant.closed[c, w.mode[c]] == 0:
-            dy[plant.nq + plant.nv + plant.nc + s] = 0.0
 
 
 @inlined
@@ -263,6 +254,8 @@ def evaluate_and_press(plant: Plant, w: Workspace, t: float, y: Any, dy: Any) ->
 def restore_gaps(plant: Plant, w: Workspace) -> None:
     """Set the gaps, slips and extents of the state that a step begins with to their true values."""
     y, rows = w.y, w.rows_start
+    if plant.spins.shape[0] > 0:
+        make_unit(plant, w)
     if plant.tidy != 0:
         ask(plant.tidy, (plant, w))
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns

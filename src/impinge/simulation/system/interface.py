@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.compile import Kernel
-from impinge.model import Gap, Quantity
+from impinge.model import Gap, Quantity, Spin
 
 FloatArray = NDArray[np.float64]
 
@@ -25,6 +25,8 @@ class System(Protocol):
     def coordinates(self) -> Sequence[Quantity]: ...  # noqa: D102
     @property
     def velocities(self) -> Sequence[Quantity]: ...  # noqa: D102
+    @property
+    def spins(self) -> Sequence[Spin]: ...  # noqa: D102
     @property
     def constraints(self) -> tuple[Quantity, ...]: ...  # noqa: D102
     @property

@@ -8,8 +8,8 @@ The integrated vector y holds, one after another,
 Slips (nt = ns) and the work of friction (nr = nc) are there if any contact may slide, bristles (nb = ns, see
 `bristles`) if one sticks compliantly. Gaps, slips and extents are integrated beside the coordinates, so that step
 control resolves them and dense output gives them as polynomials; the impulses' derivatives give the forces. At the
-start of every step they are set to their true values. Where q̇ is not v, slips have no value of their own
-(rolling is no function of q): there they count how far a closed contact has slid.
+start of every step they are set to their true values. Slips that are given by their rates have no value of their own
+(rolling is no function of q): they count how far a closed contact has slid.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Plant(NamedTuple):
     dynamics: int
     flight: int  # the kernel while no contact is closed, or 0
     signals: int
-    turn: int  # what writes q̇ where that is not v, or 0
-    tidy: int  # what makes such coordinates exact again at the start of a step, or 0
+    tidy: int  # what else is set anew at the start of a step, or 0
+    counting: int  # whether any slip counts how far its contact has slid, having no value of its own
     nq: int
     nv: int
     nu: int
@@ -78,6 +78,8 @@ class Plant(NamedTuple):
     nr: int
     ny: int
     signal_size: int
+    straight: Integers  # the coordinate that each velocity is the rate of; −1 for angular velocities
+    spins: IntegerMatrix  # (rotations, 2): where each quaternion begins among coordinates, and its angular velocity
     parameters: Vector
     prescribe: Integers
     slope: Integers
@@ -88,6 +90,7 @@ class Plant(NamedTuple):
     modes: Integers  # how many modes a contact's law has
     closing: Integers
     slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
+    counted: Integers  # whether a slip counts
     extent: Integers  # the row of a contact's extent, or −1
     passed: Integers  # its mode beyond the end of its surface, or −1
     sliding: Integers  # its mode while it slides, or −1

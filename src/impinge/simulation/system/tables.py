@@ -10,7 +10,7 @@ import numpy as np
 
 from impinge.compile import keep_array
 from impinge.contact.law import FUNCTIONS, TANGENT, ContactLaw, Law, check_gains, is_compliant, sticks_compliantly
-from impinge.model import Gap
+from impinge.model import Gap, Spin, straight
 from impinge.simulation.system.interface import System
 
 
@@ -69,6 +69,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "restitution": np.array([getattr(law, "rebound", -1.0) for law in laws]),
         "propagates": np.array([getattr(law, "order", "") == "propagating" for law in laws], dtype=np.int64),
         "slips": np.cumsum([0, *counts], dtype=np.int64),
+        "counted": np.repeat(np.array([gap.by_rate for gap in gaps], dtype=np.int64), counts),
         "extent": np.array([rows + limited[c] if c in limited else -1 for c in range(len(laws))], dtype=np.int64),
         "passed": np.array(passed, dtype=np.int64),
         "sliding": np.array(sliding, dtype=np.int64),
@@ -88,6 +89,7 @@ def _tables(gaps: tuple[Gap, ...], constraints: int, laws: tuple[ContactLaw, ...
         "nt": slips if slides else 0,
         "nb": slips if tables["bristled"].any() else 0,
         "nr": len(gaps) if slides else 0,
+        "counting": int(slides and tables["counted"].any()),
     }
     rigid, halts = bool((tables["restitution"] >= 0).any()), bool(tables["halted"].any())
     return ContactTables({**tables, **sizes}, rigid, slides, halts, any(map(is_compliant, laws)))
@@ -110,11 +112,21 @@ def _is_halted(gap: Gap, law: ContactLaw) -> bool:
 _kept_tables = functools.lru_cache(maxsize=64)(_tables)
 
 
-def sizes(model: System) -> dict[str, Any]:
-    """Return the sizes of a model, those of its contacts apart, as the plant names them."""
+@functools.lru_cache(maxsize=64)
+def _motion_tables(spins: tuple[Spin, ...], nv: int) -> dict[str, Any]:
+    tables = {"straight": straight(spins, nv), "spins": np.array(spins, dtype=np.int64).reshape(-1, 2)}
+    for table in tables.values():
+        keep_array(table)
+    return tables
+
+
+def coordinate_tables(model: System) -> dict[str, Any]:
+    """Return sizes of a system, those of its contacts apart, and which velocity is whose rate, as a plant has them."""
+    nv = len(model.velocities)
     return {
+        **_motion_tables(tuple(model.spins), nv),
         "nq": len(model.coordinates),
-        "nv": len(model.velocities),
+        "nv": nv,
         "nu": len(model.inputs),
         "ny": len(model.outputs),
     }
