@@ -53,7 +53,7 @@ class ModelBuilder(Pieces):
     ) -> tuple[Any, Any]:
         """Add a rotation that goes any way round, such as a ball joint's or a free body's.
 
-        Its coordinates are a unit quaternion, ``name_qw``, ``name_qx``, ``name_qy``, ``name_qz``, which is singular in no
+        Its coordinates are a unit quaternion, ``name_qw``, ``name_qx``, ``name_qy``, ``name_qz``, singular in no
         attitude. Its velocities are the angular velocity in the turning axes, ``name_wx``, ``name_wy``, ``name_wz``.
 
         Args:
