@@ -67,11 +67,12 @@ class ModelBuilder(Pieces):
             angular velocity (3) in the turning axes.
 
         Example:
+            >>> import casadi as ca
             >>> b = ModelBuilder("top")
             >>> R, w = b.rotation("top", spin=(0, 0, 50))
-            >>> I = casadi.diag(casadi.SX([2e-4, 2e-4, 3e-4]))
+            >>> I = ca.diag(ca.SX([2e-4, 2e-4, 3e-4]))
             >>> b.kinetic(w.T @ I @ w / 2)
-            >>> b.potential(0.1 * 9.81 * (R @ casadi.SX([0, 0, 0.04]))[2])
+            >>> b.potential(0.1 * 9.81 * (R @ ca.SX([0, 0, 0.04]))[2])
             >>> [x.name for x in b.build().velocities]
             ['top_wx', 'top_wy', 'top_wz']
         """

@@ -59,6 +59,10 @@ class Model:
         """Which coordinates are quaternions, and which velocities are their angular velocities."""
         return self.symbols.spins
 
+    def around(self, near: Mapping[str, float] | None = None, *, within: float = 0.0, time: float = 0.0) -> Model:
+        """Return the model itself: it is one everywhere. A scene is one around a pose; see `impinge.Scene.around`."""
+        return self
+
     @functools.cached_property
     def directions(self) -> tuple[Quantity, ...]:
         """In which a pose may change, one for each velocity: coordinates, and turns of rotations about own axes."""

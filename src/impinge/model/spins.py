@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from impinge.errors import StartError
 
+_SERIES = 1e-8  # squares of the sine of a turn below which its ratio to the turn is a series
 _LEAST_LENGTH = 1e-6  # of a quaternion that is scaled to one
 
 
@@ -50,6 +51,15 @@ def quaternion_rate(e: Any, spin: Any) -> Any:
         e[0] * y - e[1] * z + e[3] * x,
         e[0] * z + e[1] * y - e[2] * x,
     )
+
+
+def rotation_vector(R: Any) -> Any:
+    """Return the rotation vector (3) of a rotation matrix, as an expression that is smooth where there is no turn."""
+    twice = ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    square, c = ca.sumsqr(twice) / 4, (ca.trace(R) - 1) / 2
+    small = square < _SERIES
+    sine = ca.sqrt(ca.if_else(small, 1.0, square))
+    return ca.if_else(ca.logic_and(small, c > 0), 1 + square / 6, ca.atan2(sine, c) / sine) * twice / 2
 
 
 def rates(q: Any, v: Any, spins: Sequence[Spin]) -> Any:

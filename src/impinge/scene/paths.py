@@ -56,7 +56,7 @@ def _path(who: str, given: Any, t: Any) -> Any:
     return ca.vertcat(x, ca.vec(R), velocity, spin, rate(velocity), rate(spin))
 
 
-def _paths(scene: Scene) -> tuple[Any, Any, list[Any]]:
+def path_expressions(scene: Scene) -> tuple[Any, Any, list[Any]]:
     """Return time, inputs, and the numbers of all paths of a scene as expressions of these."""
     t, u = ca.SX.sym("t"), ca.SX.sym("u", len(scene.inputs))
     places = {x.name: k for k, x in enumerate(scene.inputs)}
@@ -71,7 +71,7 @@ def path_bounds(scene: Scene) -> Kernel | None:
     """Compile what bounds position and axes (POSE numbers) of all paths of a scene over a span of time."""
     if not scene.paths:
         return None
-    t, u, columns = _paths(scene)
+    t, u, columns = path_expressions(scene)
     return compile_bounds("path_bounds", {"t": t}, {"u": u}, {"poses": ca.vertcat(*(x[:POSE] for x in columns))})
 
 
@@ -79,7 +79,7 @@ def path_kernel(scene: Scene) -> Kernel | None:
     """Compile all paths of a scene into one function of time and inputs."""
     if not scene.paths:
         return None
-    t, u, columns = _paths(scene)
+    t, u, columns = path_expressions(scene)
     try:
         return compile_kernel("paths", {"t": t, "u": u}, {"poses": ca.vertcat(*columns)})
     except ImpingeError as problem:

@@ -251,6 +251,38 @@ class Scene:
             raise InputError(who, "stiffness and damping of zero or more", got, "Give six of each, none below zero.")
         self.grips.append(Grip(body, by, k, d, vector(f"center of the {who}", center)))
 
+    def around(self, near: Mapping[str, float] | None = None, *, within: float = 1e-3, time: float = 0.0) -> Model:
+        """Return the scene as a model around a pose: for analyses, and for all else that models are for.
+
+        Its contacts are those of the features that are near each other at the pose: a corner over a face, a ball beside
+        an edge, two edges that cross. They go on where a face ends, so the model is the scene as long as these features
+        are those that touch. Contacts are named by their parts, ``box_floor_1`` …; coordinates are the scene's, and
+        velocities of a body those of the origin of its axes.
+
+        Args:
+            near: the pose, coordinates and velocities by name; what is not named is as the scene starts. It becomes the
+                start of the model.
+            within: how near to each other features are contacts, m.
+            time: the instant at which moving parts are looked at, s.
+
+        Example:
+            >>> from impinge import Box, HalfSpace, Impact, equilibrium
+            >>> scene = Scene("rest")
+            >>> scene.fixed("floor", HalfSpace())
+            >>> scene.body("box", Box(0.2, 0.2, 0.1), mass=2.0, at=(0, 0, 0.05))
+            >>> model = scene.around()
+            >>> model.contacts
+            ('box_floor_1', 'box_floor_2', 'box_floor_3', 'box_floor_4')
+            >>> rest = equilibrium(model, model.contacts)
+            >>> round(rest.forces["force_box_floor_1"], 9)
+            4.905
+        """
+        from impinge.scene.around.model import model_around
+
+        inputs = self.input_places
+        pose = {name: value for name, value in (near or {}).items() if name not in inputs}
+        return model_around(self, pose, within, time)
+
     def friction(self, one: str, other: str, coefficient: float) -> None:
         """Set the coefficient of friction between two parts; otherwise it is the smaller of their own."""
         self.pair_friction[self._pair(one, other)] = friction_of(f"friction of '{one}' and '{other}'", coefficient)

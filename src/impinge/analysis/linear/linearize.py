@@ -17,6 +17,7 @@ from impinge.analysis.linear.point import (
     closed_rows,
     compliant_rows,
     mode_indices,
+    model_at,
     point_of,
     rates_only,
     row_names,
@@ -30,6 +31,7 @@ from impinge.contact.law import Law
 from impinge.contact.rows import pivoted_cholesky, row_workspace
 from impinge.errors import InputError, unknown_name
 from impinge.model import Model
+from impinge.scene.scene import Scene
 from impinge.simulation.system.plant import Plant, Workspace
 
 FloatArray = NDArray[np.float64]
@@ -40,7 +42,7 @@ _EASY = 0.1
 
 
 def linearize(
-    model: Model,
+    system: Model | Scene,
     at: Mapping[str, float] | Point | None = None,
     mode: Sequence[str] = (),
     inputs: Sequence[str] | None = None,
@@ -55,7 +57,7 @@ def linearize(
     """Return the exact linear model of a mechanism in a mode, about a point.
 
     Args:
-        model: what moves.
+        system: what moves: a model, or a scene as it is around the point (`impinge.Scene.around`).
         at: the point: an `Equilibrium`, or values by name (coordinates, velocities ``x_dot``, inputs); what
             is not named is as in the model. It need not be an equilibrium.
         mode: the contacts that are closed. They stick where they have sliding directions. A compliant one that would
@@ -89,6 +91,7 @@ def linearize(
         >>> round(float(linear.poles().real.max()), 3)
         8.954
     """
+    model = model_at(system, at, time)
     who = f"linear model of '{model.name}'"
     inputs, outputs = ([names] if isinstance(names, str) else names for names in (inputs, outputs))
     if form not in _FORMS:

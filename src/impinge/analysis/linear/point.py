@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from impinge.contact.law import Law, is_compliant, sticks_compliantly
 from impinge.errors import InputError, unknown_name
 from impinge.model import Model, finite
+from impinge.scene.scene import Scene
 from impinge.simulation.check import laws_of
 
 FloatArray = NDArray[np.float64]
@@ -69,6 +70,12 @@ def point_of(
     q, v = model.start_vectors({name: x for name, x in given.items() if name in states})
     u = model.input_vector({name: x for name, x in given.items() if name in inputs})
     return Point(q, v, u, dict(parameters or {}), finite(f"time of the point of model '{model.name}'", time or 0.0))
+
+
+def model_at(system: Model | Scene, at: Mapping[str, float] | Point | None, time: float | None) -> Model:
+    """Return a system as a model around a point that is given by values, or is an equilibrium."""
+    pose = getattr(at, "pose", None) if isinstance(at, Point) else at
+    return system.around(pose, time=getattr(at, "time", 0.0) if time is None else time)
 
 
 def mode_indices(model: Model, who: str, mode: Sequence[str]) -> list[int]:

@@ -16,6 +16,7 @@ from impinge.contact import Baumgarte
 from impinge.contact.law import Law
 from impinge.errors import StartError, unknown_name
 from impinge.model import Model
+from impinge.scene.scene import Scene
 from impinge.simulation.check import laws_of
 from impinge.simulation.system.plant import VALUE
 
@@ -55,14 +56,14 @@ class Equilibrium(Point):
     def __str__(self) -> str:
         lines = [f"{self.model} at rest, {', '.join(self.mode) or 'no contact'} closed"]
         for what, values in (("pose", self.pose), ("inputs", self.inputs), ("forces", self.forces)):
-            lines += [f"  {what:7}{name:16}{value:.9g}" for name, value in values.items()]
+            lines += [f"  {what:7}{name:20}  {value:.9g}" for name, value in values.items()]
         if not self.unique:
             lines.append("  forces are the smallest of many that do it")
         return "\n".join(lines)
 
 
 def equilibrium(
-    model: Model,
+    system: Model | Scene,
     mode: Sequence[str] = (),
     near: Mapping[str, float] | None = None,
     *,
@@ -78,7 +79,7 @@ def equilibrium(
     Newton's method finds from ``near`` and from points around it.
 
     Args:
-        model: what rests.
+        system: what rests: a model, or a scene as it is around the pose ``near`` (`impinge.Scene.around`).
         mode: the contacts that are closed; they stick where they have sliding directions.
         near: coordinates to start from, by name; the rest as in the model.
         inputs: values of inputs that are given; the others are found, changed only as far as contacts do not do it.
@@ -99,7 +100,8 @@ def equilibrium(
         >>> abs(rest.pose["q"]) < 1e-12, round(rest.forces["force_floor"], 9)
         (True, 9.81)
     """
-    who = f"equilibrium of model '{model.name}'"
+    model = system.around(near, time=time)
+    who = f"equilibrium of {system.label}"
     closed = mode_indices(model, who, mode)
     coordinates, actuated = [x.name for x in model.coordinates], [x.name for x in model.inputs]
     for name in near or {}:

@@ -15,6 +15,7 @@ from impinge.analysis.variations.symmetry import Symmetry, check_symmetry, symme
 from impinge.contact.law import Law
 from impinge.errors import ImpingeError, InputError
 from impinge.model import Model, finite
+from impinge.scene.scene import Scene
 from impinge.simulation import Adaptive
 from impinge.simulation.check import laws_of
 from impinge.simulation.integrate.method import Method
@@ -60,7 +61,7 @@ class Orbit:
 
 
 def periodic_orbit(
-    model: Model,
+    system: Model | Scene,
     law: Law | Mapping[str, Law] | None = None,
     *,
     period: float | None = None,
@@ -84,7 +85,7 @@ def periodic_orbit(
     on with its legs swapped.
 
     Args:
-        model: what moves.
+        system: what moves: a model, or a scene as it is around its start (`impinge.Scene.around`).
         law: how its contacts behave; one for all, or one for each by name.
         period: of a driven motion, s.
         guess_period: roughly, of an autonomous motion, s.
@@ -124,7 +125,8 @@ def periodic_orbit(
         >>> round(turn.period, 9), turn.multipliers.real.round(4)
         (0.5, array([0.961]))
     """
-    who = f"periodic orbit of model '{model.name}'"
+    model = system.around(near)
+    who = f"periodic orbit of {system.label}"
     T = _period(who, model, period, guess_period)
     p, u = dict(parameters or {}), model.input_vector(inputs or {})
     names = [x.name for x in (*model.coordinates, *model.velocities)]

@@ -17,6 +17,7 @@ from impinge.analysis.variations.saltation import Instant, Variation
 from impinge.contact.law import Law
 from impinge.errors import ImpingeWarning, InputError, unknown_name
 from impinge.model import Model
+from impinge.scene.scene import Scene
 from impinge.simulation import Adaptive, Result, simulate
 from impinge.simulation.check import laws_of
 from impinge.simulation.integrate.method import Method
@@ -60,7 +61,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    model: Model,
+    system: Model | Scene,
     law: Law | Mapping[str, Law] | None = None,
     *,
     until: float,
@@ -71,13 +72,13 @@ def sensitivity(
     method: Method | None = None,
     stabilization: tuple[float, float] = (400.0, 40.0),
 ) -> Sensitivity:
-    """Simulate a model and differentiate its trajectory, through contacts that open, close, strike, stick and slide.
+    """Simulate a system and differentiate its trajectory, through contacts that open, close, strike, stick and slide.
 
     A rigid contact that is closed at the start stays closed, and what sticks there stands still: start values are
     varied along such contacts only.
 
     Args:
-        model: what moves.
+        system: what moves: a model, or a scene as it is around its start (`impinge.Scene.around`).
         law: how its contacts behave; one for all, or one for each by name.
         until: end time, s.
         by: names of start values (``x``, ``x_dot``), parameters and inputs; by default all start values, so
@@ -100,7 +101,8 @@ def sensitivity(
         >>> fall.matrix.round(9).tolist()
         [[1.0, 0.4, -0.08], [0.0, 1.0, -0.4]]
     """
-    who = f"sensitivity of model '{model.name}'"
+    model = system.around(start)
+    who = f"sensitivity of {system.label}"
     states = [x.name for x in (*model.directions, *model.velocities)]
     known = states + [x.name for x in (*model.inputs, *model.parameters)]
     names = states if by is None else [by] if isinstance(by, str) else list(by)

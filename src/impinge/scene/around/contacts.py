@@ -1,0 +1,126 @@
+"""The contacts of a scene around a pose: those of features that are near each other there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.compile import Struct, prepare
+from impinge.geometry.collide import PAIRS, collisions
+from impinge.geometry.table import GAP, MOST_POINTS, NORMAL, PLACE, POINT_SIZE
+from impinge.model import Gap, Symbols
+from impinge.model.derive import Row
+from impinge.scene.around.features import PLANE, feature_at
+from impinge.scene.around.frames import Frame
+from impinge.scene.around.gaps import Side, Touch, tangents, touch
+from impinge.scene.world import FREE, Layout
+
+FloatArray = NDArray[np.float64]
+
+
+class Contact(NamedTuple):
+    """One possible contact: what results call it, its rows, and its coefficient of friction."""
+
+    kind: Gap
+    gap: Row
+    slips: tuple[Row, ...]
+    mu: float
+
+
+class _Point(NamedTuple):
+    """A contact point as geometry finds it: two shapes, where they touch, and the normal from the second one."""
+
+    shapes: tuple[int, int]
+    place: FloatArray
+    normal: FloatArray
+    gap: float
+
+
+def contacts_of(
+    who: str, layout: Layout, frames: Sequence[Frame], poses: tuple[FloatArray, FloatArray], within: float, s: Symbols
+) -> list[Contact]:
+    """Return the contacts of features that are nearer than a distance at some poses of the frames.
+
+    Args:
+        who: for messages.
+        layout: the parts as numbered.
+        frames: of all parts, as expressions.
+        poses: positions and axes of these at the pose that is looked at.
+        within: the distance, m.
+        s: symbols of everything.
+    """
+    found: dict[tuple[int, int], list[_Point]] = {}
+    for point in _points(layout, poses, within):
+        low, high = sorted(int(layout.world.shapes.frame[k]) for k in point.shapes)
+        found.setdefault((low, high), []).append(point)
+    contacts = list[Contact]()
+    for pair, points in found.items():
+        first = sorted(pair, key=lambda f: (layout.world.dynamic[f] == 0, layout.world.kind[f] != FREE))
+        name = "_".join(layout.frames[f] for f in first)
+        names = [name] if len(points) == 1 else [f"{name}_{k + 1}" for k in range(len(points))]
+        mu = _friction(layout, pair, points[0])
+        contacts += [
+            _contact(who, layout, frames, poses, own, point, mu) for own, point in zip(names, points, strict=True)
+        ]
+    return contacts
+
+
+def _points(layout: Layout, poses: tuple[FloatArray, FloatArray], within: float) -> Iterator[_Point]:
+    """Find the contact points of all shapes that may touch each other."""
+    world, table = layout.world, layout.world.shapes
+    at = poses[0][table.frame] + np.einsum("nij,nj->ni", poses[1][table.frame], table.at)
+    axes = np.ascontiguousarray(poses[1][table.frame] @ table.axes)
+    work, points = collisions(table), np.zeros((MOST_POINTS, POINT_SIZE))
+    packed, excluded = (Struct(table), Struct(work)), set(world.excluded.tolist())
+    for a, b in combinations(range(table.kind.size), 2):
+        one, other = (a, b) if table.kind[a] <= table.kind[b] else (b, a)
+        fa, fb = sorted((int(table.frame[a]), int(table.frame[b])))
+        kinds = int(table.kind[one]), int(table.kind[other])
+        moves = world.dynamic[fa] or world.dynamic[fb]
+        if fa == fb or not moves or fa * world.kind.size + fb in excluded or kinds not in PAIRS:
+            continue
+        prepare((PAIRS[kinds],))
+        count = PAIRS[kinds](packed[0], at, axes, packed[1], one, other, within, points)
+        for row in points[:count].copy():
+            yield _Point((one, other), row[PLACE : PLACE + 3], row[NORMAL : NORMAL + 3], float(row[GAP]))
+
+
+def _friction(layout: Layout, pair: tuple[int, int], point: _Point) -> float:
+    world = layout.world
+    own = np.flatnonzero(world.rubbing == pair[0] * world.kind.size + pair[1])
+    return float(world.coefficient[own[0]] if own.size else min(world.shapes.friction[list(point.shapes)]))
+
+
+def _contact(
+    who: str,
+    layout: Layout,
+    frames: Sequence[Frame],
+    poses: tuple[FloatArray, FloatArray],
+    name: str,
+    point: _Point,
+    mu: float,
+) -> Contact:
+    table, n = layout.world.shapes, point.normal
+    sides = list[Side]()
+    for k, sign in zip(point.shapes, (1.0, -1.0), strict=True):
+        f = int(table.frame[k])
+        at, axes = poses[0][f], poses[1][f]
+        place = point.place + 0.5 * sign * point.gap * n
+        sides.append(Side(frames[f], feature_at(table, k, axes.T @ (place - at), -sign * (axes.T @ n)), at, axes))
+    found = touch(f"contact '{name}' of {who}", sides[0], sides[1], point.place, n)
+    by_two = (f"{name}_1", f"{name}_2") if mu > 0.0 else ()
+    slips = _slip_rates(found, sides, n) if by_two else ()
+    kind = Gap(name, "m", slips=by_two, slides=bool(by_two), by_rate=bool(by_two))
+    return Contact(kind, Row(found.gap), slips, mu)
+
+
+def _slip_rates(found: Touch, sides: Sequence[Side], n: FloatArray) -> tuple[Row, ...]:
+    """Return the rates of the slips: of the first surface over the second, where they are nearest to each other."""
+    one, other = sides
+    carrier = other if other.feature.kind == PLANE or one.feature.kind != PLANE else one
+    speed = one.frame.velocity_of(found.one) - other.frame.velocity_of(found.other)
+    return tuple(Row(rate=t.T @ speed) for t in tangents(found.normal, n, carrier.frame, carrier.axes))
