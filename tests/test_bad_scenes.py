@@ -438,9 +438,8 @@ def test_a_builder_in_the_place_of_a_model_says_what_is_missing(run):
     refused(InputError, text, RUNS[run], b)
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if run not in ("simulate", "robot")])
-def test_a_scene_in_the_place_of_a_model_is_named(run):
-    refused(InputError, r"expected a Model, got scene 'drop'\.", RUNS[run], dropped())
+def test_a_robot_is_a_model_and_no_scene():
+    refused(InputError, r"expected a [mM]odel, got scene 'drop'\.", RUNS["robot"], dropped())
 
 
 @pytest.mark.parametrize("model", [None, "ball", ModelBuilder, robots.ball], ids=["none", "text", "class", "function"])
