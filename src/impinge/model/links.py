@@ -30,9 +30,8 @@ def linkage_expressions(s: Symbols, e: Equations, links: Sequence[Link]) -> dict
     """Return inertia, forces, constraints, energies, and of each link its pose, Jacobian and drift.
 
     Outputs, one after another: ``M``; ``force`` = Bu − b; ``h``, ``H`` transposed, ``partial`` = ∂h/∂t, ``drift``;
-    ``energies``: kinetic, potential, and the power of
-    inputs and damping; for each link position (3), axes (9, column by column), Jacobian of velocity and
-    angular velocity (6 × nv, column by column), and its rate times v (6).
+    ``energies``: kinetic, potential, and the three powers of `Equations`; for each link position (3), axes (9, column
+    by column), Jacobian of velocity and angular velocity (6 × nv, column by column), and its rate times v (6).
     """
     outputs = {
         "M": e.M,
@@ -41,7 +40,7 @@ def linkage_expressions(s: Symbols, e: Equations, links: Sequence[Link]) -> dict
         "H": e.A.T,
         "partial": e.partial,
         "drift": e.drift,
-        "energies": ca.vertcat(e.kinetic, e.potential, ca.dot(s.v, e.applied - e.damping)),
+        "energies": ca.vertcat(e.kinetic, e.potential, e.power),
     }
     for k, link in enumerate(links):
         rate = ca.reshape(s.change(ca.vec(link.axes)), 3, 3)

@@ -13,106 +13,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import call, entry, jit
+from impinge.compile import entry, jit
 from impinge.geometry.rotation import turn
-from impinge.scene.world import LINKED
-from impinge.simulation.bodies.frames import rotate
 from impinge.simulation.bodies.smooth import invert
 from impinge.simulation.bodies.stage import GRIPPED, TIME, Stage
 from impinge.simulation.results.extremes import BEND, DRIFT, WORST, keep
+from impinge.simulation.system.linkage import ask_robots, hang, hung_energies, robot_places, set_links
 
 _INDEPENDENT = 1e-9  # smallest pivot of a constraint that counts, against the largest
-
-
-@jit
-def ask_robots(world: Any, s: Any, t: float) -> None:
-    """Evaluate the kernels of all robots at the stage's state."""
-    for r in range(world.kernels.size):
-        q, v, u, p = world.first_q[r], world.first_v[r], world.first_u[r], world.first_p[r]
-        nq, nv, nu = world.nq[r], world.nv[r], world.nu[r]
-        call(
-            world.kernels[r],
-            (
-                s.q[q : q + nq],
-                s.v[v : v + nv],
-                t,
-                s.u[u : u + nu],
-                world.parameters[p:],
-                s.frames.robots[world.first_out[r] :],
-            ),
-        )
-
-
-@jit
-def set_links(world: Any, s: Any) -> None:
-    """Write poses, velocities, Jacobians and drifts of all linked frames, from what the kernels wrote."""
-    frames = s.frames
-    for f in range(world.kind.size):
-        if world.kind[f] != LINKED:
-            continue
-        r = world.robot[f]
-        nv, nh, first_v = world.nv[r], world.nh[r], world.first_v[r]
-        first = world.first_out[r] + nv * nv + nv + nh * (nv + 3) + 3 + world.link[f] * (18 + 6 * nv)
-        out, L, arm, w = frames.robots, frames.jacobian[f], s.local[0], frames.spin[f]
-        R = s.scratch
-        for i in range(3):
-            for j in range(3):
-                R[i, j] = out[first + 3 + 3 * j + i]
-        rotate(R, world.at[f], arm)
-        for i in range(3):
-            frames.at[f, i] = out[first + i] + arm[i]
-            frames.velocity[f, i] = w[i] = 0.0
-            for j in range(3):
-                total = 0.0
-                for m in range(3):
-                    total += R[i, m] * world.axes[f, m, j]
-                frames.axes[f, i, j] = total
-        jacobian, drift = first + 12, first + 12 + 6 * nv
-        for j in range(nv):
-            for i in range(6):
-                L[i, j] = out[jacobian + 6 * j + i]
-            L[0, j] += L[4, j] * arm[2] - L[5, j] * arm[1]
-            L[1, j] += L[5, j] * arm[0] - L[3, j] * arm[2]
-            L[2, j] += L[3, j] * arm[1] - L[4, j] * arm[0]
-            for i in range(3):
-                frames.velocity[f, i] += L[i, j] * s.v[first_v + j]
-                w[i] += L[3 + i, j] * s.v[first_v + j]
-        a = frames.bias[f]
-        for i in range(6):
-            a[i] = out[drift + i]
-        # of a point at the arm: + α × r + ω × (ω × r)
-        x, y, z = w[1] * arm[2] - w[2] * arm[1], w[2] * arm[0] - w[0] * arm[2], w[0] * arm[1] - w[1] * arm[0]
-        a[0] += a[4] * arm[2] - a[5] * arm[1] + w[1] * z - w[2] * y
-        a[1] += a[5] * arm[0] - a[3] * arm[2] + w[2] * x - w[0] * z
-        a[2] += a[3] * arm[1] - a[4] * arm[0] + w[0] * y - w[1] * x
-
-
-@jit
-def _hang(world: Any, s: Any, f: int, M: Any, force: Any) -> None:
-    """Add a body that hangs on a link to the inertia and the forces of its robot."""
-    frames, L, m, R, w = s.frames, s.frames.jacobian[f], world.mass[f], s.frames.axes[f], s.frames.spin[f]
-    a, inertia, momentum, torque, nv = frames.bias[f], s.scratch, s.local[1], s.local[2], world.nv[world.robot[f]]
-    for i in range(3):
-        for j in range(3):
-            inertia[i, j] = 0.0
-            for k in range(3):
-                for n in range(3):
-                    inertia[i, j] += R[i, k] * world.tensor[f, k, n] * R[j, n]
-    for i in range(3):
-        momentum[i] = inertia[i, 0] * w[0] + inertia[i, 1] * w[1] + inertia[i, 2] * w[2]
-    for i in range(3):
-        torque[i] = -(inertia[i, 0] * a[3] + inertia[i, 1] * a[4] + inertia[i, 2] * a[5])
-    torque[0] -= w[1] * momentum[2] - w[2] * momentum[1]
-    torque[1] -= w[2] * momentum[0] - w[0] * momentum[2]
-    torque[2] -= w[0] * momentum[1] - w[1] * momentum[0]
-    for j in range(nv):
-        for i in range(3):
-            force[j] += L[i, j] * m * (world.gravity[i] - a[i]) + L[3 + i, j] * torque[i]
-        for k in range(nv):
-            for i in range(3):
-                M[j, k] += m * L[i, j] * L[i, k]
-                for n in range(3):
-                    M[j, k] += L[3 + i, j] * inertia[i, n] * L[3 + n, k]
 
 
 @jit
@@ -171,16 +79,15 @@ def robot_velocities(world: Any, s: Any, h: float) -> None:
         nv, nh, first_v = world.nv[r], world.nh[r], world.first_v[r]
         out = s.frames.robots[world.first_out[r] :]
         M, force, H, c, S, offset, order = local.M, local.force, local.H, local.c, s.basis[r], s.offset[r], local.order
+        at_force, at_h, at_H, at_partial, _, energies, _ = robot_places(world, r)
         for i in range(nv):
-            force[i] = out[nv * nv + i]
+            force[i] = out[at_force + i]
             for j in range(nv):
                 M[i, j] = out[nv * i + j]
         for f in range(world.kind.size):
             if world.robot[f] == r and world.hung[f] == 1:
-                _hang(world, s, f, M, force)
-        at_h = nv * nv + nv
-        s.tally[GRIPPED] += h * out[at_h + nh * (nv + 3) + 2]
-        at_H, at_partial = at_h + nh, at_h + nh + nh * nv
+                hang(world, s.frames, f, s.local[1:], s.scratch, M, force)
+        s.tally[GRIPPED] += h * (out[energies + 2] - out[energies + 3])
         if nh > 0:
             _note_drift(world, s, r, out[at_h : at_h + nh], h)
         for i in range(nh):
@@ -273,8 +180,8 @@ def advance_robots(world: Any, s: Any, h: float) -> None:
 def place_robots(s: Stage, h: float) -> int:
     """Write poses and velocities of all links, and, for a step of some length, w⁻ and inertia of every robot."""
     world = s.world
-    ask_robots(world, s, s.time[TIME])
-    set_links(world, s)
+    ask_robots(world, s.q, s.v, s.u, s.time[TIME], s.frames.robots)
+    set_links(world, s.frames, s.v, s.local[0], s.scratch)
     if h > 0.0:
         robot_velocities(world, s, h)
     return 0
@@ -284,24 +191,14 @@ def place_robots(s: Stage, h: float) -> int:
 def robot_energies(s: Stage, h: float) -> int:
     """Write kinetic and potential energy of all robots, and of what hangs on them, as they are now."""
     world, frames, out = s.world, s.frames, s.robot_energy
-    ask_robots(world, s, s.time[TIME])
-    set_links(world, s)
+    ask_robots(world, s.q, s.v, s.u, s.time[TIME], s.frames.robots)
+    set_links(world, s.frames, s.v, s.local[0], s.scratch)
     out[0], out[1] = 0.0, 0.0
     for r in range(world.kernels.size):
-        nv, nh = world.nv[r], world.nh[r]
-        first = world.first_out[r] + nv * nv + nv + nh * (nv + 3)
+        first = world.first_out[r] + robot_places(world, r)[5]
         out[0] += frames.robots[first]
         out[1] += frames.robots[first + 1]
-    for f in range(world.kind.size):
-        if world.hung[f] == 1:
-            R, v, w = frames.axes[f], frames.velocity[f], frames.spin[f]
-            for i in range(3):
-                out[0] += 0.5 * world.mass[f] * v[i] * v[i]
-                out[1] -= world.mass[f] * world.gravity[i] * frames.at[f, i]
-                for j in range(3):
-                    a = R[0, i] * w[0] + R[1, i] * w[1] + R[2, i] * w[2]
-                    b = R[0, j] * w[0] + R[1, j] * w[1] + R[2, j] * w[2]
-                    out[0] += 0.5 * a * world.tensor[f, i, j] * b
+    hung_energies(world, frames, out)
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.contact.law import TOUCHING
-from impinge.scene.world import FOLLOWS, FREE
+from impinge.scene.world import FOLLOWS, FREE, LINKED
 from impinge.simulation.scenes.tables import SceneTables
 
 # Vectors in passing, rows of `SceneTables.local`. Those before N are in the world's axes, the others in the surface's.
@@ -165,6 +165,20 @@ def tangent(s: SceneTables, c: int, second: bool) -> None:
 
 
 @jit
+def divide(L: Any, n: int, x: Any) -> None:
+    """Solve L Lᵀ y = x in place, for the first n numbers."""
+    for i in range(n):
+        for k in range(i):
+            x[i] -= L[i, k] * x[k]
+        x[i] /= L[i, i]
+    for j in range(n):
+        i = n - 1 - j
+        for k in range(i + 1, n):
+            x[i] -= L[k, i] * x[k]
+        x[i] /= L[i, i]
+
+
+@jit
 def _sides(s: SceneTables, c: int, row: int, direction: Any) -> float:
     """Write J and X of a row along a direction in the surface's axes; return the part of its rate that is known."""
     world, motion, f, v, J, X = s.world, s.motion, s.features, s.local, s.J[row], s.X[row]
@@ -172,7 +186,7 @@ def _sides(s: SceneTables, c: int, row: int, direction: Any) -> float:
     turned(s.surface, direction, e)
     for side in range(2):
         frame = f.ball_frame[c] if side == 0 else f.surface_frame[c]
-        sign, first = 1.0 - 2.0 * side, 6 * side
+        sign, first = 1.0 - 2.0 * side, s.widest * side
         turned(s.surface, v[N], moment)
         for i in range(3):
             moment[i] = v[ARM + side, i] - f.radius[c] * moment[i]  # the touching point from the frame's origin
@@ -185,6 +199,14 @@ def _sides(s: SceneTables, c: int, row: int, direction: Any) -> float:
             for i in range(3):
                 J[first + i], J[first + 3 + i] = sign * e[i], sign * moment[i]
                 X[first + i], X[first + 3 + i] = sign * e[i] / world.mass[frame], sign * v[THERE, i]
+        elif world.kind[frame] == LINKED:
+            r, L = world.robot[frame], motion.jacobian[frame]
+            for k in range(world.nv[r]):
+                total = 0.0
+                for i in range(3):
+                    total += e[i] * L[i, k] + moment[i] * L[3 + i, k]
+                J[first + k] = X[first + k] = sign * total
+            divide(motion.factor[r], world.nv[r], X[first:])
     return known
 
 
@@ -192,14 +214,15 @@ def _sides(s: SceneTables, c: int, row: int, direction: Any) -> float:
 def write_contact(s: SceneTables, c: int, g: Any, rate: Any, drift: Any, partial: Any) -> None:
     """Write gap and slips of a contact: values, rates, their rates without contact forces, their known parts."""
     v, slips, nc = s.local, s.features.slips, s.features.radius.size
-    g[c] = place(s, c)
-    rate[c] = dot(v[N], v[X_RATE])
-    drift[c] = dot(v[N], v[X_CURVE]) + dot(v[N_RATE], v[X_RATE])
-    partial[c] = _sides(s, c, c, v[N])
+    i = s.nh + c
+    g[i] = place(s, c)
+    rate[i] = dot(v[N], v[X_RATE])
+    drift[i] = dot(v[N], v[X_CURVE]) + dot(v[N_RATE], v[X_RATE])
+    partial[i] = _sides(s, c, i, v[N])
     if slips[c + 1] > slips[c]:
         _relative(s, c)
     for k in range(slips[c], slips[c + 1]):
-        row = nc + k
+        row = s.nh + nc + k
         tangent(s, c, k > slips[c])
         g[row] = 0.0
         rate[row] = dot(v[T], v[U])

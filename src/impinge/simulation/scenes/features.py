@@ -65,7 +65,7 @@ def _pair(layout: Layout, a: int, b: int, who: str) -> tuple[int, int]:
     kind = layout.world.shapes.kind
     if kind[a] == HALF_SPACE or (kind[b] == SPHERE and kind[a] != SPHERE):
         a, b = b, a
-    if kind[a] == kind[b] == SPHERE and not _free(layout, a):
+    if kind[a] == kind[b] == SPHERE and not _moved(layout, a):
         a, b = b, a
     if (kind[b] == HALF_SPACE and kind[a] != CYLINDER) or (kind[a] == SPHERE and kind[b] in (SPHERE, CAPSULE, BOX)):
         return a, b
@@ -78,25 +78,30 @@ def _pair(layout: Layout, a: int, b: int, who: str) -> tuple[int, int]:
     )
 
 
-def _free(layout: Layout, shape: int) -> bool:
-    return bool(layout.world.kind[layout.world.shapes.frame[shape]] == FREE)
+def _moved(layout: Layout, shape: int) -> bool:
+    """Tell whether what carries a shape can be pushed."""
+    return bool(layout.world.dynamic[layout.world.shapes.frame[shape]])
 
 
 def find_balls(layout: Layout, who: str) -> list[Ball]:
-    """Return all contacts of a scene of free bodies."""
+    """Return all contacts of a scene."""
     world, table = layout.world, layout.world.shapes
     n, excluded = world.kind.size, set(world.excluded.tolist())
     coefficients = dict(zip(world.rubbing.tolist(), world.coefficient.tolist(), strict=True))
     found: dict[tuple[int, int], list[Ball]] = {}
+
+    def order(f: int) -> tuple[bool, bool]:
+        return bool(world.dynamic[f] == 0), bool(world.kind[f] != FREE)
+
     for a, b in combinations(range(table.kind.size), 2):
         fa, fb = int(table.frame[a]), int(table.frame[b])
         key = min(fa, fb) * n + max(fa, fb)
-        if fa == fb or key in excluded or not (_free(layout, a) or _free(layout, b)):
+        if fa == fb or key in excluded or not (_moved(layout, a) or _moved(layout, b)):
             continue
         mu = coefficients.get(key, float(min(table.friction[a], table.friction[b])))
         one, other = _pair(layout, a, b, who)
         frame = int(table.frame[one])
-        name = "_".join(layout.frames[f] for f in sorted((frame, fa + fb - frame), key=lambda f: world.kind[f] != FREE))
+        name = "_".join(layout.frames[f] for f in sorted((frame, fa + fb - frame), key=order))
         balls = found.setdefault((min(fa, fb), max(fa, fb)), [])
         balls += [Ball(name, frame, at, radius, other, mu) for at, radius in _balls_of(layout, one) or ()]
     named = []

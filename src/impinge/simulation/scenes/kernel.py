@@ -1,8 +1,8 @@
-"""The kernels of every scene of free bodies: one compiled function each, whatever the scene.
+"""The kernels of every scene: one compiled function each, whatever the scene.
 
 They have the signatures of a model's kernels `dynamics` and `signals`; the only parameter is the address of the
 scene's tables. Free bodies move by Newton's and Euler's equations, m v̇ = m g + f and I ω̇ = τ − ω × Iω, with v of the
-center of mass in the world's axes and ω in the body's.
+center of mass in the world's axes and ω in the body's. Robots move by M v̇ = F, their constraints are rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from impinge.geometry.rotation import EXACT, is_pose, matrix_of, rotation_vector
 from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FREE
 from impinge.simulation.scenes.contact import HERE, THERE, N, T, back, cross, dot, place, tangent, turned, write_contact
+from impinge.simulation.scenes.mechanisms import move_robots, robot_energies, write_constraints
 from impinge.simulation.scenes.tables import SceneTables, tables_at
 from impinge.simulation.system.plant import TIME, Plant, Workspace
 
@@ -102,6 +103,8 @@ def move(s: SceneTables, q: Any, v: Any, t: float, u: Any) -> float:
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
             _pose(s, f, q, v)
+    if world.kernels.size > 0:
+        move_robots(s, q, v, u, t)
     for k in range(world.held.size):
         power += _grip(s, k)
     for f in range(world.kind.size):
@@ -113,28 +116,30 @@ def move(s: SceneTables, q: Any, v: Any, t: float, u: Any) -> float:
                 torque[i] += m.torque[f, i]
             turned(world.inverse[f], torque, m.torque[f])  # from here on the angular acceleration
             turned(m.axes[f], m.torque[f], m.twist[f])
+            for i in range(3):
+                m.free[world.speed[f] + i], m.free[world.speed[f] + 3 + i] = m.push[f, i], m.torque[f, i]
     return power
 
 
 @jit
-def _write_response(s: SceneTables, nv: int, response: Any, W: Any) -> None:
+def _write_response(s: SceneTables, response: Any, W: Any) -> None:
     """Write M⁻¹Aᵀ (nv × m, column by column) and A M⁻¹Aᵀ from the rows."""
-    m, bodies, J, X = s.bodies.shape[0], s.bodies, s.J, s.X
+    m, nv, bodies, width, J, X = s.bodies.shape[0], s.nv, s.bodies, s.width, s.J, s.X
     for i in range(m):
         for k in range(nv):
             response[i * nv + k] = 0.0
     for i in range(m):
         for side in range(2):
             if bodies[i, side] >= 0:
-                for k in range(6):
-                    response[i * nv + bodies[i, side] + k] = X[i, 6 * side + k]
+                for k in range(width[i, side]):
+                    response[i * nv + bodies[i, side] + k] = X[i, s.widest * side + k]
         for j in range(i + 1):
             total = 0.0
             for one in range(2):
                 for other in range(2):
                     if bodies[i, one] >= 0 and bodies[i, one] == bodies[j, other]:
-                        for k in range(6):
-                            total += J[i, 6 * one + k] * X[j, 6 * other + k]
+                        for k in range(width[i, one]):
+                            total += J[i, s.widest * one + k] * X[j, s.widest * other + k]
             W[i * m + j] = W[j * m + i] = total
 
 
@@ -148,28 +153,24 @@ def _cut(values: Any, n: int) -> tuple[Any, Any]:
 def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, address: Pointer, result: Pointer) -> int:
     """Write what `Model.dynamics_expressions` lists, for a scene."""
     s = tables_at(int(address[0]))
-    world, m, nc = s.world, s.bodies.shape[0], s.features.radius.size
-    bodies = 0
-    for f in range(world.kind.size):
-        bodies += world.kind[f] == FREE
-    nv = 6 * bodies
-    q, v, u = vector_at(state, 7 * bodies), vector_at(speed, nv), vector_at(held, s.nu)
-    free, rest = _cut(vector_at(result, s.size), nv)
+    m, nc = s.bodies.shape[0], s.features.radius.size
+    q, v, u = vector_at(state, s.nq), vector_at(speed, s.nv), vector_at(held, s.nu)
+    free, rest = _cut(vector_at(result, s.size), s.nv)
     power = move(s, q, v, time[0], u)
-    for f in range(world.kind.size):
-        if world.kind[f] == FREE:
-            for i in range(3):
-                free[world.speed[f] + i], free[world.speed[f] + 3 + i] = s.motion.push[f, i], s.motion.torque[f, i]
+    for k in range(s.nv):
+        free[k] = s.motion.free[k]
     g, rest = _cut(rest, m)
     rate, rest = _cut(rest, m)
     drift, rest = _cut(rest, m)
     partial, rest = _cut(rest, m)
     powers, rest = _cut(rest, 3)
-    response, W = _cut(rest, nv * m)
+    response, W = _cut(rest, s.nv * m)
+    powers[0], powers[1], powers[2] = power, 0.0, 0.0
+    if s.world.kernels.size > 0:
+        write_constraints(s, v, g, rate, drift, partial, powers)
     for c in range(nc):
         write_contact(s, c, g, rate, drift, partial)
-    powers[0], powers[1], powers[2] = power, 0.0, 0.0
-    _write_response(s, nv, response, W)
+    _write_response(s, response, W)
     if not abs(power) < inf:  # then this is no motion, whether or not anything touches what has no pose
         free[0] = nan
     return 0
@@ -179,16 +180,19 @@ def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addre
 def signals(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, address: Pointer, result: Pointer) -> int:
     """Write kinetic and potential energy of a scene."""
     s = tables_at(int(address[0]))
-    world, kinetic, potential = s.world, 0.0, 0.0
+    world, energies = s.world, vector_at(result, 2)
+    energies[0] = energies[1] = 0.0
+    if world.kernels.size > 0:
+        q, v, u = vector_at(state, s.nq), vector_at(speed, s.nv), vector_at(held, s.nu)
+        robot_energies(s, q, v, u, time[0], energies)
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
             a, b = world.place[f], world.speed[f]
             for i in range(3):
-                kinetic += 0.5 * world.mass[f] * speed[b + i] ** 2
-                potential -= world.mass[f] * world.gravity[i] * state[a + i]
+                energies[0] += 0.5 * world.mass[f] * speed[b + i] ** 2
+                energies[1] -= world.mass[f] * world.gravity[i] * state[a + i]
                 for j in range(3):
-                    kinetic += 0.5 * speed[b + 3 + i] * world.tensor[f, i, j] * speed[b + 3 + j]
-    result[0], result[1] = kinetic, potential
+                    energies[0] += 0.5 * speed[b + 3 + i] * world.tensor[f, i, j] * speed[b + 3 + j]
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A scene of free bodies as the event-driven simulator sees it: what a `Model` offers, without any expression."""
+"""A scene as the event-driven simulator sees it: what a `Model` offers, without any expression."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from impinge.scene.faults import bad_pose, lost_pose, pose_fault
 from impinge.scene.names import check_signals
 from impinge.scene.paths import PATH, POSE, path_bounds
 from impinge.scene.scene import Scene
-from impinge.scene.world import FOLLOWS, FREE, Layout, layout_of
-from impinge.simulation.check import check_gaps, start_tolerance
+from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
+from impinge.simulation.check import check_constraints, check_gaps, start_tolerance
 from impinge.simulation.scenes import kernel as scene_kernel
 from impinge.simulation.scenes.contact import VECTORS
 from impinge.simulation.scenes.features import feature_tables, find_balls
 from impinge.simulation.scenes.tables import Features, Grips, Motion, SceneTables
 
 FloatArray = NDArray[np.float64]
+IntegerArray = NDArray[np.int64]
 
 
 class SceneModel:
@@ -39,23 +40,16 @@ class SceneModel:
         ('ball_table',)
     """
 
-    constraints: tuple[Quantity, ...] = ()
     outputs: tuple[Quantity, ...] = ()
     extents: tuple[int, ...] = ()
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.name, self.label = scene, scene.name, f"scene '{scene.name}'"
-        if scene.robots:
-            raise InputError(
-                f"simulation of {self.label}",
-                "event by event only free bodies",
-                f"robot '{scene.robots[0].name}'",
-                "Use the law Complementarity(...).",
-            )
         layout = self.layout = layout_of(scene)
         balls = find_balls(layout, f"simulation of {self.label}")
         self.coordinates, self.velocities = layout.start
         self.spins = layout.spins
+        self.constraints = tuple(x for robot in scene.robots for x in robot.model.constraints)
         self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
         names = [(f"{ball.name}_1", f"{ball.name}_2") if ball.mu > 0.0 else () for ball in balls]
         self.gaps = tuple(
@@ -68,7 +62,8 @@ class SceneModel:
         self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
         self._path_bounds = path_bounds(scene)
         paths = 0 if self._path_bounds is None else self._path_bounds.address
-        nq, nv, m = layout.q.size, layout.v.size, len(self.gaps) + len(self.slips)
+        nq, nv = layout.q.size, layout.v.size
+        m = len(self.constraints) + len(self.gaps) + len(self.slips)
         inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
         of_rows = dict.fromkeys(("g", "rate", "drift", "partial"), (m, 1))
         outputs = {"free": (nv, 1), **of_rows, "power": (3, 1), "response": (nv, m), "W": (m, m)}
@@ -79,10 +74,12 @@ class SceneModel:
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
         self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
         self.tidy = scene_kernel.tidy.address
-        self.steady = layout.world.followers.size == 0
+        self.steady = layout.world.followers.size == 0 and all(robot.model.steady for robot in scene.robots)
 
     def _contact_signals(self) -> Iterator[tuple[str, str]]:
         """Yield the names of the signals of all contacts, with what they belong to."""
+        for x in self.constraints:
+            yield from ((name, f"constraint '{x.name}'") for name in (x.name, f"{x.name}_dot", f"force_{x.name}"))
         for gap in self.gaps:
             names = [f"{kind}_{gap.name}" for kind in ("gap", "force", "mode", "impulse", "work_friction")]
             names += [f"gap_{gap.name}_dot"]
@@ -112,10 +109,14 @@ class SceneModel:
 
     def check_start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
         """Raise what is wrong with the start of a run: paths without a pose, and parts that are sunk in."""
-        gaps = self.dynamics(q, v, 0.0, u, self.parameter_vector({}))["g"][: len(self.gaps)]
+        terms, nh = self.dynamics(q, v, 0.0, u, self.parameter_vector({})), len(self.constraints)
+        gaps = terms["g"][nh : nh + len(self.gaps)]
         fault = self._fault(0.0, u)
         if fault:
             raise bad_pose(self.scene, *fault)
+        if nh:
+            rows = {"h": terms["g"][:nh], "h_dot": terms["rate"][:nh], "H": self.tables.J[:nh]}
+            check_constraints(f"start of {self.label}", self, rows)
         frames = np.stack([self.tables.features.ball_frame, self.tables.features.surface_frame])
         radius = self.layout.world.radius[frames].min(axis=0)
         check_gaps(f"start of {self.label}", self.gaps, laws, gaps, start_tolerance(radius), radius)
@@ -155,12 +156,15 @@ class SceneModel:
 
 def _tables(layout: Layout, features: Features, nu: int, paths: int, size: int) -> SceneTables:
     world = layout.world
-    n, grips = world.kind.size, world.held.size
-    nc = features.radius.size
+    n, grips, robots, widest = world.kind.size, world.held.size, world.kernels.size, layout.widest
+    nc, nh = features.radius.size, int(world.nh.sum())
     frames = np.stack([features.ball_frame, features.surface_frame], axis=1)
     owners = np.concatenate([np.arange(nc), np.repeat(np.arange(nc), np.diff(features.slips))])
-    speed = np.where(world.kind == FREE, world.speed, -1)
-    m = owners.size
+    linked = world.kind == LINKED
+    first, width = np.where(world.kind == FREE, world.speed, -1), np.where(world.kind == FREE, 6, 0)
+    first[linked], width[linked] = world.first_v[world.robot[linked]], world.nv[world.robot[linked]]
+    of_robots = np.repeat(np.arange(robots), world.nh)
+    m = nh + owners.size
     return SceneTables(
         world=world,
         features=features,
@@ -173,19 +177,36 @@ def _tables(layout: Layout, features: Features, nu: int, paths: int, size: int) 
             twist=np.zeros((n, 3)),
             torque=np.zeros((n, 3)),
             paths=np.zeros(PATH * int((world.kind == FOLLOWS).sum())),
+            jacobian=np.zeros((n if robots else 0, 6, widest)),
+            bias=np.zeros((n if robots else 0, 6)),
+            robots=np.zeros(layout.buffer),
+            factor=np.zeros((robots, widest, widest)),
+            free=np.zeros(layout.v.size),
         ),
         grips=Grips(np.zeros((grips, 3)), np.tile(np.eye(3), (grips, 1, 1))),
-        bodies=np.ascontiguousarray(speed[frames[owners]]).reshape(m, 2),
-        J=np.zeros((m, 12)),
-        X=np.zeros((m, 12)),
+        bodies=_rows(world.first_v[of_robots], first[frames[owners]]),
+        width=_rows(world.nv[of_robots], width[frames[owners]]),
+        J=np.zeros((m, 2 * widest)),
+        X=np.zeros((m, 2 * widest)),
         normal=np.zeros((nc, 3)),
         surface=np.zeros((3, 3)),
+        inertia=np.zeros((widest, widest)),
         local=np.zeros((VECTORS, 3)),
         unit=np.zeros(4),
         fault=np.array([-1.0, -np.inf]),
+        nq=layout.q.size,
+        nv=layout.v.size,
         nu=nu,
+        nh=nh,
+        widest=widest,
         size=size,
         path_bounds=paths,
         moment=np.zeros(FIELDS),
         ranges=np.zeros(FIELDS * POSE * world.followers.size),
     )
+
+
+def _rows(of_constraints: IntegerArray, of_contacts: IntegerArray) -> IntegerArray:
+    """Return a table of two numbers for each row: of constraints, which act on one block only, and of contacts."""
+    alone = np.stack([of_constraints, np.full_like(of_constraints, -1)], axis=1)
+    return np.ascontiguousarray(np.concatenate([alone, of_contacts.reshape(-1, 2)]))

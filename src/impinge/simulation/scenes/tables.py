@@ -1,4 +1,4 @@
-"""A scene of free bodies as its kernel sees it: what may touch, where everything is, and rows to be filled.
+"""A scene as its kernel sees it: what may touch, where everything is, and rows to be filled.
 
 Every contact is that of a ball (a vertex is one of radius zero), fixed in one frame, with a surface, fixed in another:
 a half-space, or all points at a distance from a box of half edges h: h = 0 is a sphere, h along z alone a capsule.
@@ -29,7 +29,7 @@ class Features(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Where the frames are, and how they move while no contact pushes."""
+    """Where the frames are, and how they move while no contact pushes and no constraint holds (n frames)."""
 
     at: Matrix
     axes: Cube
@@ -39,6 +39,11 @@ class Motion(NamedTuple):
     twist: Matrix  # angular acceleration
     torque: Matrix  # about the center of mass, in the frame's axes, beside the gyroscopic one
     paths: Vector
+    jacobian: Cube  # (n, 6, widest): of linked frames, by the velocities of their robot
+    bias: Matrix  # (n, 6): accelerations of links that are there without any force
+    robots: Vector  # what the kernels of the robots wrote
+    factor: Cube  # (robots, widest, widest): of each robot's inertia, L of L Lᵀ
+    free: Vector  # accelerations of all velocities
 
 
 class Grips(NamedTuple):
@@ -55,15 +60,21 @@ class SceneTables(NamedTuple):
     features: Features
     motion: Motion
     grips: Grips
-    bodies: IntegerMatrix  # for each row, where the velocities of its two frames stand, or −1
-    J: Matrix  # for each row, by the velocities of its two frames
+    bodies: IntegerMatrix  # for each row, where the velocities that move its two frames stand, or −1
+    width: IntegerMatrix  # for each row, how many these are
+    J: Matrix  # for each row, by the velocities of its two frames, `widest` columns for each
     X: Matrix  # M⁻¹Jᵀ
     normal: Matrix  # of each contact, in the surface's axes
     surface: Matrix  # 3 × 3: axes of the surface in hand
+    inertia: Matrix  # of the robot in hand, widest × widest
     local: Matrix  # vectors in passing
     unit: Vector  # a quaternion in passing
     fault: Vector  # which path last had no pose, or −1, and when
+    nq: int
+    nv: int
     nu: int
+    nh: int  # rows of the robots' constraints, before those of contacts
+    widest: int  # most velocities of a robot or body
     size: int  # of what `scene_kernel.dynamics` writes
     path_bounds: int  # address of the kernel of `scene.paths.path_bounds`, or 0
     moment: Vector  # a span of time, as that kernel takes it
