@@ -7,11 +7,14 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from impinge.compile import Kernel, compile_bounds, compile_kernel, jit
 from impinge.errors import ImpingeError, InputError, as_number, show
 from impinge.model import angular_velocity
 from impinge.scene.scene import Scene
+
+FloatArray = NDArray[np.float64]
 
 # Numbers of a path: position, axes (column by column), velocity, angular velocity, and both their rates.
 PATH = 24
@@ -73,6 +76,28 @@ def path_bounds(scene: Scene) -> Kernel | None:
         return None
     t, u, columns = path_expressions(scene)
     return compile_bounds("path_bounds", {"t": t}, {"u": u}, {"poses": ca.vertcat(*(x[:POSE] for x in columns))})
+
+
+def link_bounds(scene: Scene, frames: Sequence[tuple[str, FloatArray]]) -> Kernel | None:
+    """Compile what bounds position and axes (POSE numbers) of robots' links along a motion of their coordinates.
+
+    Args:
+        scene: the scene.
+        frames: of each part on a link, the link's name and the part's place on it (3).
+    """
+    if not frames:
+        return None
+    q, p, t, known = list[Any](), list[Any](), ca.SX.sym("t"), dict[str, Any]()
+    for robot in scene.robots:
+        own = robot.model.symbols
+        q.append(ca.SX.sym("q", own.q.shape[0]))
+        p.append(ca.SX.sym("p", own.p.shape[0]))
+        for link in robot.model.links:
+            pose = ca.Function("pose", [own.q, own.t, own.p], [link.position, link.axes])
+            known[link.name] = pose(q[-1], t, p[-1])
+    poses = [ca.vertcat(known[link][0] + known[link][1] @ place, ca.vec(known[link][1])) for link, place in frames]
+    moving = {"q": ca.vertcat(*q, t)}
+    return compile_bounds("link_bounds", moving, {"p": ca.vertcat(*p)}, {"poses": ca.vertcat(*poses)})
 
 
 def path_kernel(scene: Scene) -> Kernel | None:

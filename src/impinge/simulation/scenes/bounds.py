@@ -17,7 +17,7 @@ import numpy as np
 from impinge.compile import call, entry, jit
 from impinge.compile.kernels.bounds import FIELDS
 from impinge.scene.paths import POSE
-from impinge.scene.world import FOLLOWS, FREE, STANDS
+from impinge.scene.world import FOLLOWS, FREE, LINKED, STANDS
 from impinge.simulation.integrate.step import dense_state
 from impinge.simulation.locate.trace import clear_path, write_path, write_ranges
 from impinge.simulation.scenes.contact import dot, place, turned
@@ -71,27 +71,59 @@ def _spin(w: Workspace, row: int, a: float, b: float) -> float:
 
 
 @jit
-def _follows(s: SceneTables, f: int, sign: float, w: Workspace, t: float, h: float, a: float, b: float) -> float:
-    """Add where a frame on a path is, and how fast it moves, to the box; return how fast it turns at most."""
-    s.moment[0], s.moment[1], s.moment[2], s.moment[3] = t + a * h, t + b * h, h, h
-    call(s.path_bounds, (s.moment, w.u, s.ranges))
+def _add_ranges(ranges: Any, k: int, sign: float, w: Workspace) -> float:
+    """Add where the k-th of some bounded frames is, and how fast it moves, to the box; return how fast it turns."""
     square = 0.0
+    for i in range(3):
+        own, box = ranges[FIELDS * (POSE * k + i) :], w.proof.box[FIELDS * (1 + i) :]
+        for j in range(FIELDS):
+            box[j] += own[j] if sign > 0.0 else -own[j ^ 1]
+    for i in range(3, POSE):
+        own = ranges[FIELDS * (POSE * k + i) :]
+        square += _largest(own[2], own[3]) ** 2
+    return sqrt(0.5 * square)
+
+
+@jit
+def _write_moment(s: SceneTables, t: float, h: float, a: float, b: float) -> None:
+    """Write the span of time that a part of the step is, by θ."""
+    s.moment[0], s.moment[1], s.moment[2], s.moment[3] = t + a * h, t + b * h, h, h
+
+
+@jit
+def _follows(s: SceneTables, f: int, sign: float, w: Workspace) -> float:
+    """Add where a frame on a path is, and how fast it moves, to the box; return how fast it turns at most."""
+    call(s.path_bounds, (s.moment, w.u, s.ranges))
+    spin = 0.0
     for k in range(s.world.followers.size):
         if s.world.followers[k] == f:
-            for i in range(3):
-                own, box = s.ranges[FIELDS * (POSE * k + i) :], w.proof.box[FIELDS * (1 + i) :]
-                for j in range(FIELDS):
-                    box[j] += own[j] if sign > 0.0 else -own[j ^ 1]
-            for i in range(3, POSE):
-                own = s.ranges[FIELDS * (POSE * k + i) :]
-                square += _largest(own[2], own[3]) ** 2
-    return sqrt(0.5 * square)
+            spin = _add_ranges(s.ranges, k, sign, w)
+    return spin
+
+
+@jit
+def _is_carried(s: SceneTables, f: int, sign: float, w: Workspace, a: float, b: float) -> float:
+    """Do the same for the link of a robot, from the paths of the robots' coordinates."""
+    spin, n = 0.0, s.links.paths.shape[0]
+    for i in range(n):
+        write_ranges(s.links.paths[i], a, b, s.links.box[FIELDS * i :])
+    for j in range(FIELDS):
+        s.links.box[FIELDS * n + j] = s.moment[j]
+    call(s.links.bounds, (s.links.box, s.world.parameters, s.links.ranges))
+    for k in range(s.links.frames.size):
+        if s.links.frames[k] == f:
+            spin = _add_ranges(s.links.ranges, k, sign, w)
+    return spin
 
 
 @entry
 def trace_scene(plant: Plant, w: Workspace, t: float, h: float, c: int, end: float) -> int:
     """Do for a scene what `trace.trace` does for a model; never is that all."""
-    _write_paths(tables_at(int(plant.parameters[0])), plant, w, h, c)
+    s = tables_at(int(plant.parameters[0]))
+    _write_paths(s, plant, w, h, c)
+    for i in range(s.links.paths.shape[0]):
+        clear_path(0.0, s.links.paths[i])
+        write_path(plant, w, h, i, 1.0, s.links.paths[i])
     bound_scene(plant, w, t, h, c, 0.0, end)
     return 0
 
@@ -112,10 +144,15 @@ def bound_scene(plant: Plant, w: Workspace, t: float, h: float, c: int, a: float
     swing = _spin(w, _TURNS + 4, a, b) if world.kind[other] == FREE else 0.0
     for i in range(3):
         write_ranges(w.proof.path[_APART + i], a, b, box[FIELDS * (1 + i) :])
+    _write_moment(s, t, h, a, b)
     if world.kind[one] == FOLLOWS:
-        spin = _follows(s, one, 1.0, w, t, h, a, b)
+        spin = _follows(s, one, 1.0, w)
+    elif world.kind[one] == LINKED:
+        spin = _is_carried(s, one, 1.0, w, a, b)
     if world.kind[other] == FOLLOWS:
-        swing = _follows(s, other, -1.0, w, t, h, a, b)
+        swing = _follows(s, other, -1.0, w)
+    elif world.kind[other] == LINKED:
+        swing = _is_carried(s, other, -1.0, w, a, b)
     arm = sqrt(dot(f.ball[c], f.ball[c]))
     bounds[0], bounds[1] = -np.inf, np.inf
     if f.flat[c] != 0 and world.kind[other] == STANDS:

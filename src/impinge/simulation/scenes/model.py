@@ -15,14 +15,15 @@ from impinge.geometry.rotation import EXACT
 from impinge.model import Gap, Quantity, values_of
 from impinge.scene.faults import bad_pose, lost_pose, pose_fault
 from impinge.scene.names import check_signals
-from impinge.scene.paths import PATH, POSE, path_bounds
+from impinge.scene.paths import PATH, POSE, link_bounds, path_bounds
 from impinge.scene.scene import Scene
 from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.check import check_constraints, check_gaps, start_tolerance
+from impinge.simulation.locate.proof import RATE_SLACK
 from impinge.simulation.scenes import kernel as scene_kernel
 from impinge.simulation.scenes.contact import VECTORS
 from impinge.simulation.scenes.features import feature_tables, find_balls
-from impinge.simulation.scenes.tables import Features, Grips, Motion, SceneTables
+from impinge.simulation.scenes.tables import Features, Grips, LinkBounds, Motion, SceneTables
 
 FloatArray = NDArray[np.float64]
 IntegerArray = NDArray[np.int64]
@@ -62,13 +63,15 @@ class SceneModel:
         self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
         self._path_bounds = path_bounds(scene)
         paths = 0 if self._path_bounds is None else self._path_bounds.address
+        self._link_bounds = link_bounds(scene, _links(scene, layout))
         nq, nv = layout.q.size, layout.v.size
         m = len(self.constraints) + len(self.gaps) + len(self.slips)
         inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
         of_rows = dict.fromkeys(("g", "rate", "drift", "partial"), (m, 1))
         outputs = {"free": (nv, 1), **of_rows, "power": (3, 1), "response": (nv, m), "W": (m, m)}
         size = sum(rows * columns for rows, columns in outputs.values())
-        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), paths, size)
+        links = 0 if self._link_bounds is None else self._link_bounds.address
+        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), (paths, links), size)
         self._packed = Struct(self.tables)
         prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.tidy))
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
@@ -154,7 +157,7 @@ class SceneModel:
         q[:] = self.layout.shown(q)
 
 
-def _tables(layout: Layout, features: Features, nu: int, paths: int, size: int) -> SceneTables:
+def _tables(layout: Layout, features: Features, nu: int, bounds: tuple[int, int], size: int) -> SceneTables:
     world = layout.world
     n, grips, robots, widest = world.kind.size, world.held.size, world.kernels.size, layout.widest
     nc, nh = features.radius.size, int(world.nh.sum())
@@ -200,10 +203,24 @@ def _tables(layout: Layout, features: Features, nu: int, paths: int, size: int) 
         nh=nh,
         widest=widest,
         size=size,
-        path_bounds=paths,
+        path_bounds=bounds[0],
         moment=np.zeros(FIELDS),
         ranges=np.zeros(FIELDS * POSE * world.followers.size),
+        links=LinkBounds(
+            bounds=bounds[1],
+            frames=np.flatnonzero(linked),
+            paths=np.zeros((int(world.nq.sum()), RATE_SLACK + 1)),
+            box=np.zeros(FIELDS * (int(world.nq.sum()) + 1)),
+            ranges=np.zeros(FIELDS * POSE * int(linked.sum())),
+        ),
     )
+
+
+def _links(scene: Scene, layout: Layout) -> list[tuple[str, FloatArray]]:
+    """Return the link that carries each linked part, and the part's place on it."""
+    world = layout.world
+    names = [robot.links for robot in scene.robots]
+    return [(names[world.robot[f]][world.link[f]], world.at[f]) for f in np.flatnonzero(world.kind == LINKED)]
 
 
 def _rows(of_constraints: IntegerArray, of_contacts: IntegerArray) -> IntegerArray:

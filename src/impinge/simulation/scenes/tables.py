@@ -53,6 +53,16 @@ class Grips(NamedTuple):
     axes: Cube
 
 
+class LinkBounds(NamedTuple):
+    """How links of robots are bounded along a step (n of them; robots have nq coordinates, which come first)."""
+
+    bounds: int  # address of the kernel of `scene.paths.link_bounds`, or 0
+    frames: Integers  # the frames that it bounds
+    paths: Matrix  # (nq, 7): coordinates of the robots along the step
+    box: Vector  # their ranges, and that of the time
+    ranges: Vector  # what the kernel says
+
+
 class SceneTables(NamedTuple):
     """All that the kernels of a scene need; their only parameter is its address."""
 
@@ -79,6 +89,7 @@ class SceneTables(NamedTuple):
     path_bounds: int  # address of the kernel of `scene.paths.path_bounds`, or 0
     moment: Vector  # a span of time, as that kernel takes it
     ranges: Vector  # what it says
+    links: LinkBounds
 
 
 tables_at = struct_at(SceneTables)
