@@ -226,6 +226,8 @@ def plant_of(
         flight=0,
         signals=model.signals.address,
         tidy=model.tidy if isinstance(model, SceneModel) else 0,
+        exchange=model.exchange if isinstance(model, SceneModel) else 0,
+        takes_over=model.takes_over if isinstance(model, SceneModel) else np.zeros(len(model.gaps)),
         **coordinate_tables(model),
         signal_size=model.signals.size,
         parameters=parameters,

@@ -33,6 +33,7 @@ from impinge.simulation.events.instant import (
     aimed_anew,
     carry_out,
     change_inputs,
+    look_around,
     reconsider,
 )
 from impinge.simulation.events.still import stop_slips_of
@@ -49,6 +50,7 @@ from impinge.simulation.system import contacts
 from impinge.simulation.system.dynamics import restore_gaps
 from impinge.simulation.system.plant import (
     AGAIN,
+    CAP,
     DOUBT,
     LEFT_TIME,
     REJECTED,
@@ -77,7 +79,7 @@ def _next_length(plant: Plant, w: Workspace, end: float) -> float:
     if plant.fixed_step > 0.0:
         grid = (floor(t / plant.fixed_step + 1e-6) + 1) * plant.fixed_step
         return min(grid, end) - t
-    h = min(w.time[STEP], plant.max_step)
+    h = min(w.time[STEP], plant.max_step, w.time[CAP])
     return end - t if t + 1.01 * h >= end else h
 
 
@@ -92,6 +94,12 @@ def _advance(plant: Plant, w: Workspace, log: Log, end: float, budget: int) -> i
         if budget == 0:
             return PAUSED
         budget -= 1
+        if plant.exchange != 0:
+            if log.used[ROWS] + 2 > log.rows.shape[0] or log.used[EVENTS] + 3 * plant.nc >= log.events.shape[0]:
+                return FULL
+            status = look_around(plant, w, log, end - w.time[TIME])
+            if status != DONE and not steps_over(plant, w, log, status, end):
+                return status
         t = w.time[TIME]
         h = _next_length(plant, w, end)
         inside = int(max(h, longest_leap(plant)) / plant.sample) + 12 if plant.sample > 0.0 else 12

@@ -87,9 +87,11 @@ def strikes_solved(plant: Plant, w: Workspace) -> bool:
 @entry
 def begin(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     """Find the modes in which a run starts, and its first step; what strikes at once is an event."""
+    if plant.exchange != 0:
+        ask(plant.exchange, (plant, w))
     evaluate(plant, w, w.time[TIME], w.y, w.K[0])
     for c in range(plant.nc):
-        if plant.extent[c] >= 0 and w.rows[VALUE, plant.nh + c] < -START_TOLERANCE:
+        if plant.extent[c] >= 0 and w.rows[VALUE, plant.nh + c] < -max(START_TOLERANCE, plant.takes_over[c]):
             w.mode[c] = plant.passed[c]
     assign(w.left_y, w.y)
     contacts.remember(w)
@@ -131,6 +133,24 @@ def aimed_anew(plant: Plant, w: Workspace) -> bool:
 
 
 @jit
+def _take_over(plant: Plant, w: Workspace) -> None:
+    """Let contacts take a load over whose surface has begun, at the current state."""
+    if plant.exchange != 0:
+        evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
+        contacts.emerge(plant, w, w.rows)
+
+
+@jit
+def look_around(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
+    """Exchange contacts where a step begins; those that are new, or take a load over, decide."""
+    contacts.remember(w)
+    if ask(plant.exchange, (plant, w)) == 0:
+        return DONE
+    assign(w.held, w.u)
+    return reconsider(plant, w, log, longest)
+
+
+@jit
 def reconsider(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     """Let contacts decide at this instant, at which nothing fell.
 
@@ -138,6 +158,7 @@ def reconsider(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     """
     t = w.time[TIME]
     assign(w.left_y, w.y)
+    _take_over(plant, w)
     if not strikes_solved(plant, w):
         return UNSOLVED
     if not decide_modes(plant, w):
@@ -188,6 +209,8 @@ def carry_out(plant: Plant, w: Workspace, log: Log, h: float, low: float, high: 
                 w.fired[c] |= 1 << k
     assign(w.K[0], w.scratch[1])
     assign_rows(w.rows_start, w.rows)
+    if plant.exchange != 0:
+        contacts.emerge(plant, w, w.rows)
     if plant.strike != 0:
         if ask(plant.strike, (plant, w)) != 0:
             _go_back(plant, w, left_time)

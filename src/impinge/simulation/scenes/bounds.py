@@ -20,9 +20,10 @@ from impinge.scene.paths import POSE
 from impinge.scene.world import FOLLOWS, FREE, LINKED, STANDS
 from impinge.simulation.integrate.step import dense_state
 from impinge.simulation.locate.trace import clear_path, write_path, write_ranges
-from impinge.simulation.scenes.contact import dot, place, turned
+from impinge.simulation.scenes.contact import locate
 from impinge.simulation.scenes.kernel import move
 from impinge.simulation.scenes.tables import SceneTables, tables_at
+from impinge.simulation.scenes.vectors import dot, turned
 from impinge.simulation.system.plant import Plant, Workspace
 
 # Rows of the paths: p_a − p_b, as far as these are free or stand still, then the quaternions of both.
@@ -136,7 +137,7 @@ def bound_scene(plant: Plant, w: Workspace, t: float, h: float, c: int, a: float
         y, nq = w.scratch[0], plant.nq
         dense_state(plant, w, h, a, y)
         move(s, y[:nq], y[nq : nq + plant.nv], t + a * h, w.u)
-        bounds[0] = bounds[1] = place(s, c)
+        bounds[0] = bounds[1] = locate(s, c)
         return
     f, world = s.features, s.world
     one, other = f.ball_frame[c], f.surface_frame[c]

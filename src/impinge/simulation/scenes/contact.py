@@ -16,7 +16,9 @@ from typing import Any
 from impinge.compile import jit
 from impinge.contact.law import TOUCHING
 from impinge.scene.world import FOLLOWS, FREE, LINKED
+from impinge.simulation.scenes.pairs import BALL, NOTHING, margin, pair_gap, set_normal, set_slip, whole
 from impinge.simulation.scenes.tables import SceneTables
+from impinge.simulation.scenes.vectors import back, cross, dot, turned
 
 # Vectors in passing, rows of `SceneTables.local`. Those before N are in the world's axes, the others in the surface's.
 # ARM and REACH are the ball's center from the origins of its own frame and of the surface's.
@@ -24,35 +26,6 @@ ARM, REACH, RATE, CURVE, TURN, TURN_RATE, ALONG, HERE, THERE = 0, 1, 2, 3, 4, 5,
 N, N_RATE, X, X_RATE, X_CURVE, SPIN, SPIN_RATE, T, T_RATE, U, U_RATE = 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19
 VECTORS = 20
 _LEAST = 1e-9  # below this, one plus the cosine between normal and reference counts as this
-
-
-@jit
-def dot(a: Any, b: Any) -> float:
-    """Return a·b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@jit
-def cross(a: Any, b: Any, out: Any) -> None:
-    """Write a × b; out may be one of them."""
-    x, y, z = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-    out[0], out[1], out[2] = x, y, z
-
-
-@jit
-def turned(R: Any, x: Any, out: Any) -> None:
-    """Write R x; out may be x."""
-    a, b, c = x[0], x[1], x[2]
-    for i in range(3):
-        out[i] = R[i, 0] * a + R[i, 1] * b + R[i, 2] * c
-
-
-@jit
-def back(R: Any, x: Any, out: Any) -> None:
-    """Write Rᵀx; out may be x."""
-    a, b, c = x[0], x[1], x[2]
-    for i in range(3):
-        out[i] = R[0, i] * a + R[1, i] * b + R[2, i] * c
 
 
 @jit
@@ -211,16 +184,51 @@ def _sides(s: SceneTables, c: int, row: int, direction: Any) -> float:
 
 
 @jit
-def write_contact(s: SceneTables, c: int, g: Any, rate: Any, drift: Any, partial: Any) -> None:
+def locate(s: SceneTables, c: int) -> float:
+    """Return the gap of any contact; write its normal in the surface's axes, and how that turns."""
+    if s.features.form[c] == BALL:
+        return place(s, c)
+    if s.features.form[c] == NOTHING:
+        return s.features.far[c]
+    gap = pair_gap(s, c)
+    set_normal(s, c, N, N_RATE)
+    return whole(gap[0])
+
+
+@jit
+def _write_end(s: SceneTables, c: int, gap: Any, extent: Any, extent_rate: Any) -> None:
+    """Write how far a contact is from that end of its features which is watched in this step."""
+    value = margin(s, c, s.features.watched[c], gap)
+    k = s.features.end[c]
+    extent[k], extent_rate[k] = value[0], value[1]
+
+
+@jit
+def write_contact(
+    s: SceneTables, c: int, g: Any, rate: Any, drift: Any, partial: Any, extent: Any, extent_rate: Any
+) -> None:
     """Write gap and slips of a contact: values, rates, their rates without contact forces, their known parts."""
-    v, slips, nc = s.local, s.features.slips, s.features.radius.size
-    i = s.nh + c
-    g[i] = place(s, c)
-    rate[i] = dot(v[N], v[X_RATE])
-    drift[i] = dot(v[N], v[X_CURVE]) + dot(v[N_RATE], v[X_RATE])
+    f, v, nc = s.features, s.local, s.features.radius.size
+    i, slips = s.nh + c, s.features.slips
+    if f.form[c] == NOTHING:
+        g[i], rate[i], drift[i], partial[i] = f.far[c], 0.0, 0.0, 0.0
+        extent[f.end[c]], extent_rate[f.end[c]] = f.far[c], 0.0
+        for row in range(s.nh + nc + slips[c], s.nh + nc + slips[c + 1]):
+            g[row], rate[row], drift[row], partial[row] = 0.0, 0.0, 0.0, 0.0
+        return
+    if f.form[c] == BALL:
+        g[i] = place(s, c)
+        rate[i] = dot(v[N], v[X_RATE])
+        drift[i] = dot(v[N], v[X_CURVE]) + dot(v[N_RATE], v[X_RATE])
+        if slips[c + 1] > slips[c]:
+            _relative(s, c)
+    else:
+        gap = pair_gap(s, c)
+        _write_end(s, c, gap, extent, extent_rate)
+        set_normal(s, c, N, N_RATE)
+        set_slip(s, c, ARM, REACH, U, U_RATE, HERE)
+        g[i], rate[i], drift[i] = whole(gap[0]), gap[1], gap[2]
     partial[i] = _sides(s, c, i, v[N])
-    if slips[c + 1] > slips[c]:
-        _relative(s, c)
     for k in range(slips[c], slips[c + 1]):
         row = s.nh + nc + k
         tangent(s, c, k > slips[c])

@@ -1,8 +1,9 @@
-"""Which parts of a scene may touch, as contacts of balls with surfaces."""
+"""Which parts of a scene may touch, and as what contacts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from impinge.errors import InputError
 from impinge.geometry.table import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, SPHERE
 from impinge.scene.world import FREE, Layout
-from impinge.simulation.scenes.tables import Features
+from impinge.simulation.scenes.candidates import Touching, contacts_at_once, inset_of
+from impinge.simulation.scenes.pairs import BALL, NOTHING
+from impinge.simulation.scenes.tables import Candidates, Features
 
 FloatArray = NDArray[np.float64]
 
@@ -29,20 +32,33 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Ball:
-    """One contact to be: a ball of one shape and the shape whose surface it may touch.
+    """A ball of one shape that may touch the surface of another.
 
     Attributes:
-        name: of the contact.
+        frame: that carries the ball.
         center: of the ball, in the axes of its frame.
-        mu: coefficient of friction.
+        surface: number of the other shape.
     """
 
-    name: str
     frame: int
     center: FloatArray
     radius: float
     surface: int
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One contact to be: of a ball with a surface, or of whatever features of two shapes are near each other.
+
+    Attributes:
+        mu: coefficient of friction.
+        shapes: the two of which features may change; none for a ball.
+    """
+
+    name: str
     mu: float
+    ball: Ball | None = None
+    shapes: tuple[int, int] | None = None
 
 
 def _balls_of(layout: Layout, shape: int) -> list[tuple[FloatArray, float]] | None:
@@ -60,22 +76,14 @@ def _balls_of(layout: Layout, shape: int) -> list[tuple[FloatArray, float]] | No
     return None
 
 
-def _pair(layout: Layout, a: int, b: int, who: str) -> tuple[int, int]:
-    """Return two shapes as the one with the balls and the one with the surface, or raise the error that fits."""
-    kind = layout.world.shapes.kind
-    if kind[a] == HALF_SPACE or (kind[b] == SPHERE and kind[a] != SPHERE):
-        a, b = b, a
-    if kind[a] == kind[b] == SPHERE and not _moved(layout, a):
-        a, b = b, a
-    if (kind[b] == HALF_SPACE and kind[a] != CYLINDER) or (kind[a] == SPHERE and kind[b] in (SPHERE, CAPSULE, BOX)):
-        return a, b
-    one, other = (layout.frames[layout.world.shapes.frame[k]] for k in (a, b))
-    raise InputError(
-        who,
-        "event by event only spheres, or what meets a half-space with its corners or ends",
-        f"'{one}' ({_NAMES[int(kind[a])]}) and '{other}' ({_NAMES[int(kind[b])]})",
-        f"Use the law Complementarity(...), or scene.ignore('{one}', '{other}').",
-    )
+def _balls_on(layout: Layout, a: int, b: int) -> Iterator[Ball]:
+    """Yield the balls of one shape that may touch the surface of another, if it has one that balls roll on."""
+    kinds, table = layout.world.shapes.kind, layout.world.shapes
+    one, other = int(kinds[a]), int(kinds[b])
+    surface = (other == HALF_SPACE and one != CYLINDER) or (other in (CAPSULE, BOX) and one in (SPHERE, CAPSULE))
+    if surface or (one == other == SPHERE and (_moved(layout, a) or not _moved(layout, b))):
+        for center, radius in _balls_of(layout, a) or ():
+            yield Ball(int(table.frame[a]), center, radius, b)
 
 
 def _moved(layout: Layout, shape: int) -> bool:
@@ -83,32 +91,48 @@ def _moved(layout: Layout, shape: int) -> bool:
     return bool(layout.world.dynamic[layout.world.shapes.frame[shape]])
 
 
-def find_balls(layout: Layout, who: str) -> list[Ball]:
-    """Return all contacts of a scene."""
+def _of_pair(layout: Layout, a: int, b: int, mu: float, who: str) -> list[Contact]:
+    """Return all contacts that two shapes may have, with the name of their frames, or raise the error that fits."""
+    world, table = layout.world, layout.world.shapes
+    frames = sorted(
+        (int(table.frame[a]), int(table.frame[b])), key=lambda f: (world.dynamic[f] == 0, world.kind[f] != FREE)
+    )
+    name = "_".join(layout.frames[f] for f in frames)
+    kinds = int(table.kind[a]), int(table.kind[b])
+    both = (*_balls_on(layout, a, b), *(() if kinds == (SPHERE, SPHERE) else _balls_on(layout, b, a)))
+    if kinds == (SPHERE, SPHERE) and not both:
+        both = tuple(_balls_on(layout, b, a))
+    found = [Contact(name, mu, ball=ball) for ball in both]
+    found += [Contact(name, mu, shapes=(a, b))] * contacts_at_once(*kinds)
+    if not found or (CAPSULE in kinds and MESH in kinds):
+        one, other = (layout.frames[table.frame[k]] for k in (a, b))
+        raise InputError(
+            who,
+            "event by event no cylinders, and meshes only with boxes, meshes and half-spaces",
+            f"'{one}' ({_NAMES[kinds[0]]}) and '{other}' ({_NAMES[kinds[1]]})",
+            f"Use the law Complementarity(...), or scene.ignore('{one}', '{other}').",
+        )
+    return found
+
+
+def find_contacts(layout: Layout, who: str) -> list[Contact]:
+    """Return all contacts of a scene; those of two shapes are one after another."""
     world, table = layout.world, layout.world.shapes
     n, excluded = world.kind.size, set(world.excluded.tolist())
     coefficients = dict(zip(world.rubbing.tolist(), world.coefficient.tolist(), strict=True))
-    found: dict[tuple[int, int], list[Ball]] = {}
-
-    def order(f: int) -> tuple[bool, bool]:
-        return bool(world.dynamic[f] == 0), bool(world.kind[f] != FREE)
-
+    found: dict[tuple[int, int], list[Contact]] = {}
     for a, b in combinations(range(table.kind.size), 2):
         fa, fb = int(table.frame[a]), int(table.frame[b])
         key = min(fa, fb) * n + max(fa, fb)
         if fa == fb or key in excluded or not (_moved(layout, a) or _moved(layout, b)):
             continue
         mu = coefficients.get(key, float(min(table.friction[a], table.friction[b])))
-        one, other = _pair(layout, a, b, who)
-        frame = int(table.frame[one])
-        name = "_".join(layout.frames[f] for f in sorted((frame, fa + fb - frame), key=order))
-        balls = found.setdefault((min(fa, fb), max(fa, fb)), [])
-        balls += [Ball(name, frame, at, radius, other, mu) for at, radius in _balls_of(layout, one) or ()]
-    named = []
-    for balls in found.values():
-        for k, ball in enumerate(balls):
-            name = ball.name if len(balls) == 1 else f"{ball.name}_{k + 1}"
-            named.append(Ball(name, ball.frame, ball.center, ball.radius, ball.surface, ball.mu))
+        found.setdefault((min(fa, fb), max(fa, fb)), []).extend(_of_pair(layout, a, b, mu, who))
+    named = [
+        contact if len(of_pair) == 1 else replace(contact, name=f"{contact.name}_{k + 1}")
+        for of_pair in found.values()
+        for k, contact in enumerate(of_pair)
+    ]
     if len(named) > MOST:
         raise InputError(
             who, f"at most {MOST} contacts event by event", f"{len(named)}", "Use the law Complementarity(...)."
@@ -116,27 +140,58 @@ def find_balls(layout: Layout, who: str) -> list[Ball]:
     return named
 
 
-def feature_tables(layout: Layout, balls: list[Ball]) -> Features:
-    """Return contacts as tables; the references of their tangents are yet to be found."""
-    table, n = layout.world.shapes, len(balls)
-    surfaces = np.array([ball.surface for ball in balls], dtype=np.int64)
-    half, thick = np.zeros((n, 3)), np.zeros(n)
-    for c, k in enumerate(surfaces):
-        kind, size = table.kind[k], table.size[k]
-        if kind == BOX:
-            half[c] = size
-        elif kind in (SPHERE, CAPSULE):
-            half[c, 2], thick[c] = size[1], size[0]
-    return Features(
-        ball_frame=np.array([ball.frame for ball in balls], dtype=np.int64),
-        ball=np.array([ball.center for ball in balls]).reshape(n, 3),
-        radius=np.array([ball.radius for ball in balls]),
-        surface_frame=table.frame[surfaces],
-        flat=(table.kind[surfaces] == HALF_SPACE).astype(np.int64),
-        at=table.at[surfaces].reshape(n, 3),
-        axes=np.ascontiguousarray(table.axes[surfaces]).reshape(n, 3, 3),
-        half=half,
-        thick=thick,
-        slips=np.cumsum([0, *(2 * (ball.mu > 0.0) for ball in balls)], dtype=np.int64),
+def touching_of(contacts: list[Contact]) -> list[Touching]:
+    """Return the pairs of shapes whose features change, with their contacts."""
+    pairs = dict.fromkeys(contact.shapes for contact in contacts if contact.shapes)
+    places = {pair: [c for c, contact in enumerate(contacts) if contact.shapes == pair] for pair in pairs}
+    return [Touching(*pair, (own[0], own[-1] + 1)) for pair, own in places.items() if pair]
+
+
+def feature_tables(layout: Layout, contacts: list[Contact], candidates: Candidates) -> Features:
+    """Return contacts as tables; those of two shapes are of nothing yet, and tangents have no references yet."""
+    world, table, n = layout.world, layout.world.shapes, len(contacts)
+    features = Features(
+        form=np.full(n, NOTHING),
+        held=np.full(n, -1),
+        ball_frame=np.zeros(n, dtype=np.int64),
+        ball=np.zeros((n, 3)),
+        radius=np.zeros(n),
+        surface_frame=np.zeros(n, dtype=np.int64),
+        flat=np.zeros(n, dtype=np.int64),
+        at=np.zeros((n, 3)),
+        axes=np.tile(np.eye(3), (n, 1, 1)),
+        half=np.zeros((n, 3)),
+        thick=np.zeros(n),
+        along=np.zeros((n, 3)),
+        across=np.zeros((n, 3)),
+        round=np.zeros((n, 2)),
+        length=np.zeros((n, 2)),
+        sign=np.ones(n),
+        sides=np.zeros((n, 2), dtype=np.int64),
+        inset=np.zeros(n),
+        watched=np.zeros(n, dtype=np.int64),
+        end=np.cumsum([0, *(contact.shapes is not None for contact in contacts)])[:-1],
+        far=np.zeros(n),
+        slips=np.cumsum([0, *(2 * (contact.mu > 0.0) for contact in contacts)], dtype=np.int64),
         reference=np.tile(np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), (n, 1, 1)),
+        reach=np.zeros(n),
     )
+    f = features
+    for c, contact in enumerate(contacts):
+        if contact.ball is None:
+            continue
+        ball, k = contact.ball, contact.ball.surface
+        kind, size = table.kind[k], table.size[k]
+        f.form[c], f.ball_frame[c], f.ball[c], f.radius[c] = BALL, ball.frame, ball.center, ball.radius
+        f.surface_frame[c], f.flat[c], f.at[c], f.axes[c] = table.frame[k], kind == HALF_SPACE, table.at[k], table.axes[k]
+        f.reach[c] = float(np.linalg.norm(ball.center))
+        if kind == BOX:
+            f.half[c] = size
+        elif kind in (SPHERE, CAPSULE):
+            f.half[c, 2], f.thick[c] = size[1], size[0]
+    for pair, (begin, end) in enumerate(candidates.contacts):
+        f.ball_frame[begin:end], f.surface_frame[begin:end] = candidates.frames[pair]
+        f.inset[begin:end] = inset_of(candidates, pair)
+        f.far[begin:end] = candidates.range[pair]
+        f.reach[begin:end] = world.radius[candidates.frames[pair]].max()
+    return features

@@ -14,9 +14,10 @@ from impinge.compile import Pointer, call, entry, jit, vector_at
 from impinge.geometry.rotation import EXACT, is_pose, matrix_of, rotation_vector
 from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FREE
-from impinge.simulation.scenes.contact import HERE, THERE, N, T, back, cross, dot, place, tangent, turned, write_contact
+from impinge.simulation.scenes.contact import HERE, THERE, N, T, locate, tangent, write_contact
 from impinge.simulation.scenes.mechanisms import move_robots, robot_energies, write_constraints
 from impinge.simulation.scenes.tables import SceneTables, tables_at
+from impinge.simulation.scenes.vectors import back, cross, dot, turned
 from impinge.simulation.system.plant import TIME, Plant, Workspace
 
 _FAR = 0.5  # cosine between a normal and the reference of its tangents below which that moves on
@@ -164,12 +165,14 @@ def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addre
     drift, rest = _cut(rest, m)
     partial, rest = _cut(rest, m)
     powers, rest = _cut(rest, 3)
-    response, W = _cut(rest, s.nv * m)
+    response, rest = _cut(rest, s.nv * m)
+    W, rest = _cut(rest, m * m)
+    extent, extent_rate = _cut(rest, s.ne)
     powers[0], powers[1], powers[2] = power, 0.0, 0.0
     if s.world.kernels.size > 0:
         write_constraints(s, v, g, rate, drift, partial, powers)
     for c in range(nc):
-        write_contact(s, c, g, rate, drift, partial)
+        write_contact(s, c, g, rate, drift, partial, extent, extent_rate)
     _write_response(s, response, W)
     if not abs(power) < inf:  # then this is no motion, whether or not anything touches what has no pose
         free[0] = nan
@@ -206,7 +209,7 @@ def tidy(plant: Plant, w: Workspace) -> int:
             if not moved:
                 move(s, w.y[: plant.nq], w.y[plant.nq : plant.nq + plant.nv], w.time[TIME], w.u)
                 moved = True
-            place(s, c)
+            locate(s, c)
             tangent(s, c, False)
             for i in range(3):
                 f.reference[c, 0, i], f.reference[c, 1, i] = s.local[N, i], s.local[T, i]

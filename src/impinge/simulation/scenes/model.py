@@ -21,9 +21,12 @@ from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.check import check_constraints, check_gaps, start_tolerance
 from impinge.simulation.locate.proof import RATE_SLACK
 from impinge.simulation.scenes import kernel as scene_kernel
+from impinge.simulation.scenes.candidates import candidate_tables
 from impinge.simulation.scenes.contact import VECTORS
-from impinge.simulation.scenes.features import feature_tables, find_balls
-from impinge.simulation.scenes.tables import Features, Grips, LinkBounds, Motion, SceneTables
+from impinge.simulation.scenes.exchange import exchange
+from impinge.simulation.scenes.features import feature_tables, find_contacts, touching_of
+from impinge.simulation.scenes.pairs import JETS, NOTHING
+from impinge.simulation.scenes.tables import Candidates, Features, Grips, LinkBounds, Motion, SceneTables
 
 FloatArray = NDArray[np.float64]
 IntegerArray = NDArray[np.int64]
@@ -42,25 +45,25 @@ class SceneModel:
     """
 
     outputs: tuple[Quantity, ...] = ()
-    extents: tuple[int, ...] = ()
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.name, self.label = scene, scene.name, f"scene '{scene.name}'"
         layout = self.layout = layout_of(scene)
-        balls = find_balls(layout, f"simulation of {self.label}")
+        found = find_contacts(layout, f"simulation of {self.label}")
         self.coordinates, self.velocities = layout.start
         self.spins = layout.spins
         self.constraints = tuple(x for robot in scene.robots for x in robot.model.constraints)
         self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
-        names = [(f"{ball.name}_1", f"{ball.name}_2") if ball.mu > 0.0 else () for ball in balls]
+        names = [(f"{one.name}_1", f"{one.name}_2") if one.mu > 0.0 else () for one in found]
         self.gaps = tuple(
-            Gap(ball.name, "m", slips=slips, slides=bool(slips), by_rate=True)
-            for ball, slips in zip(balls, names, strict=True)
+            Gap(one.name, "m", slips=slips, limited=one.shapes is not None, slides=bool(slips), by_rate=True)
+            for one, slips in zip(found, names, strict=True)
         )
         self.contacts = tuple(gap.name for gap in self.gaps)
         self.slips = tuple((c, slip) for c, gap in enumerate(self.gaps) for slip in gap.slips)
         check_signals(self.label, (*layout.signals, *self._contact_signals()))
-        self._mu = np.array([ball.mu if ball.mu > 0.0 else np.inf for ball in balls])
+        self._mu = np.array([one.mu if one.mu > 0.0 else np.inf for one in found])
+        self.extents = tuple(c for c, gap in enumerate(self.gaps) if gap.limited)
         self._path_bounds = path_bounds(scene)
         paths = 0 if self._path_bounds is None else self._path_bounds.address
         self._link_bounds = link_bounds(scene, _links(scene, layout))
@@ -69,14 +72,24 @@ class SceneModel:
         inputs = {"q": nq, "v": nv, "t": 1, "u": len(self.inputs), "p": 1}
         of_rows = dict.fromkeys(("g", "rate", "drift", "partial"), (m, 1))
         outputs = {"free": (nv, 1), **of_rows, "power": (3, 1), "response": (nv, m), "W": (m, m)}
+        outputs |= dict.fromkeys(("extent", "extent_rate"), (len(self.extents), 1))
         size = sum(rows * columns for rows, columns in outputs.values())
         links = 0 if self._link_bounds is None else self._link_bounds.address
-        self.tables = _tables(layout, feature_tables(layout, balls), len(self.inputs), (paths, links), size)
+        candidates, sides = candidate_tables(layout, touching_of(found))
+        features = feature_tables(layout, found, candidates)
+        self.takes_over = np.zeros(len(found))
+        for (begin, end), depth in zip(candidates.contacts, candidates.depth, strict=True):
+            self.takes_over[begin:end] = depth
+        self.tables = _tables(layout, features, (candidates, sides), len(self.inputs), (paths, links), size)
         self._packed = Struct(self.tables)
         prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.tidy))
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
         self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
         self.tidy = scene_kernel.tidy.address
+        self.exchange = 0
+        if self.extents:
+            prepare((exchange,))
+            self.exchange = exchange.address
         self.steady = layout.world.followers.size == 0 and all(robot.model.steady for robot in scene.robots)
 
     def _contact_signals(self) -> Iterator[tuple[str, str]]:
@@ -157,7 +170,14 @@ class SceneModel:
         q[:] = self.layout.shown(q)
 
 
-def _tables(layout: Layout, features: Features, nu: int, bounds: tuple[int, int], size: int) -> SceneTables:
+def _tables(
+    layout: Layout,
+    features: Features,
+    changing: tuple[Candidates, FloatArray],
+    nu: int,
+    bounds: tuple[int, int],
+    size: int,
+) -> SceneTables:
     world = layout.world
     n, grips, robots, widest = world.kind.size, world.held.size, world.kernels.size, layout.widest
     nc, nh = features.radius.size, int(world.nh.sum())
@@ -167,10 +187,14 @@ def _tables(layout: Layout, features: Features, nu: int, bounds: tuple[int, int]
     first, width = np.where(world.kind == FREE, world.speed, -1), np.where(world.kind == FREE, 6, 0)
     first[linked], width[linked] = world.first_v[world.robot[linked]], world.nv[world.robot[linked]]
     of_robots = np.repeat(np.arange(robots), world.nh)
+    there = first[frames[owners]]
+    there[features.form[owners] == NOTHING] = -1
     m = nh + owners.size
     return SceneTables(
         world=world,
         features=features,
+        candidates=changing[0],
+        sides=changing[1],
         motion=Motion(
             at=world.at.copy(),
             axes=world.axes.copy(),
@@ -187,20 +211,25 @@ def _tables(layout: Layout, features: Features, nu: int, bounds: tuple[int, int]
             free=np.zeros(layout.v.size),
         ),
         grips=Grips(np.zeros((grips, 3)), np.tile(np.eye(3), (grips, 1, 1))),
-        bodies=_rows(world.first_v[of_robots], first[frames[owners]]),
+        bodies=_rows(world.first_v[of_robots], there),
         width=_rows(world.nv[of_robots], width[frames[owners]]),
         J=np.zeros((m, 2 * widest)),
         X=np.zeros((m, 2 * widest)),
         normal=np.zeros((nc, 3)),
         surface=np.zeros((3, 3)),
         inertia=np.zeros((widest, widest)),
+        relative=np.zeros((3, 3)),
         local=np.zeros((VECTORS, 3)),
+        jets=np.zeros((JETS, 3, 3)),
+        along=np.zeros((2, 3)),
+        block=np.stack([first, width], axis=1),
         unit=np.zeros(4),
         fault=np.array([-1.0, -np.inf]),
         nq=layout.q.size,
         nv=layout.v.size,
         nu=nu,
         nh=nh,
+        ne=int((features.form == NOTHING).sum()),
         widest=widest,
         size=size,
         path_bounds=bounds[0],

@@ -1,7 +1,8 @@
 """A scene as its kernel sees it: what may touch, where everything is, and rows to be filled.
 
-Every contact is that of a ball (a vertex is one of radius zero), fixed in one frame, with a surface, fixed in another:
-a half-space, or all points at a distance from a box of half edges h: h = 0 is a sphere, h along z alone a capsule.
+Every contact is that of two features, fixed in two frames. One that lasts is of a ball (a vertex is one of radius zero)
+with a surface: a half-space, or all points at a distance from a box of half edges h: h = 0 is a sphere, h along z alone
+a capsule. Others are of those features of two shapes that are near each other, and change in a run (`exchange`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ from impinge.scene.world import World
 
 
 class Features(NamedTuple):
-    """The contacts of a scene (n of them)."""
+    """The contacts of a scene (n of them): of a ball with a surface, or of two features that change in a run.
 
+    Of the latter, ``ball`` and ``at`` are a place on each; see `pairs`.
+    """
+
+    form: Integers  # BALL, ..., of `pairs`
+    held: Integers  # which of the `Candidates` it is, or −1
     ball_frame: Integers
     ball: Matrix  # (n, 3): the ball's center in the axes of its frame
     radius: Vector
@@ -24,8 +30,45 @@ class Features(NamedTuple):
     axes: Cube  # (n, 3, 3)
     half: Matrix  # (n, 3): half edges
     thick: Vector  # distance of the surface from the box
+    along: Matrix  # (n, 3): direction of the first feature, if it has one
+    across: Matrix  # (n, 3): of the second
+    round: Matrix  # (n, 2): their radii
+    length: Matrix  # (n, 2): their lengths
+    sign: Vector  # of two lines: 1 if their vector product points from the second to the first, else −1
+    sides: IntegerMatrix  # (n, 2): of a plane, its ends are these of `SceneTables.sides`
+    inset: Vector  # how much later planes end, and lines earlier, m
+    watched: Integers  # which end is looked at in this step
+    end: Integers  # where that stands among the extents
+    far: Vector  # gap while there are no two features near each other, m
     slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
     reference: Cube  # (n, 2, 3): a normal and its first tangent, in the surface's axes: tangents near by follow
+    reach: Vector  # how far a touching point may be from the origin of either frame, m
+
+
+class Candidates(NamedTuple):
+    """Pairs of shapes whose features change in a run (n of them), and all features of each that may meet (m).
+
+    A candidate is what becomes of a contact when it is chosen for it: its fields are those of `Features`.
+    """
+
+    first: Integers  # the candidates of pair p are first[p] … first[p + 1] − 1
+    contacts: IntegerMatrix  # (n, 2): the contacts that a pair has
+    frames: IntegerMatrix  # (n, 2): of both shapes
+    center: Cube  # (n, 2, 3): a place inside each shape, in its frame
+    size: Matrix  # (n, 2): how far each shape reaches from there
+    range: Vector  # how near features are to be looked at, m
+    depth: Vector  # how deep below its surface a contact may be taken over from another, m
+    owner: Integers  # (m): the contact that a candidate has now, or −1
+    value: Vector  # (m): how far it was off when last looked at; infinite if it was not near
+    form: Integers
+    turned: Integers  # whether the first feature is of the second shape
+    ball: Matrix
+    at: Matrix
+    along: Matrix
+    across: Matrix
+    round: Matrix
+    length: Matrix
+    sides: IntegerMatrix
 
 
 class Motion(NamedTuple):
@@ -68,6 +111,8 @@ class SceneTables(NamedTuple):
 
     world: World
     features: Features
+    candidates: Candidates
+    sides: Matrix  # (…, 4): ends of planes: n·x + d, of places seen from that of the plane
     motion: Motion
     grips: Grips
     bodies: IntegerMatrix  # for each row, where the velocities that move its two frames stand, or −1
@@ -77,13 +122,18 @@ class SceneTables(NamedTuple):
     normal: Matrix  # of each contact, in the surface's axes
     surface: Matrix  # 3 × 3: axes of the surface in hand
     inertia: Matrix  # of the robot in hand, widest × widest
+    relative: Matrix  # 3 × 3: axes of one shape as another sees them
     local: Matrix  # vectors in passing
+    jets: Cube  # vectors that move, in passing
+    along: Matrix  # (2, 3): where two lines are nearest to each other, along each
+    block: IntegerMatrix  # for each frame, where the velocities that move it stand, or −1, and how many these are
     unit: Vector  # a quaternion in passing
     fault: Vector  # which path last had no pose, or −1, and when
     nq: int
     nv: int
     nu: int
     nh: int  # rows of the robots' constraints, before those of contacts
+    ne: int  # contacts of features that end
     widest: int  # most velocities of a robot or body
     size: int  # of what `scene_kernel.dynamics` writes
     path_bounds: int  # address of the kernel of `scene.paths.path_bounds`, or 0

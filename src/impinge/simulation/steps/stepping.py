@@ -90,6 +90,8 @@ def stepping_plant(
         flight=0,
         signals=model.signals.address,
         tidy=0,
+        exchange=0,
+        takes_over=np.zeros(len(model.gaps)),
         **coordinate_tables(model),
         signal_size=model.signals.size,
         parameters=p,

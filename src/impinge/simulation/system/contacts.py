@@ -182,6 +182,15 @@ def guards(
 
 
 @jit
+def emerge(plant: Plant, w: Workspace, rows: Any) -> None:
+    """Let contacts be free whose surface begins where they touch, so that they can take a load over from others."""
+    for c in range(plant.nc):
+        if plant.takes_over[c] > 0.0 and w.mode[c] == plant.passed[c] and rows[VALUE, plant.extent[c]] > 0.0:
+            if -plant.takes_over[c] < rows[VALUE, plant.nh + c] <= TOUCHING:
+                w.mode[c] = 0
+
+
+@jit
 def decide(plant: Plant, w: Workspace, rows: Any, c: int, fired: int) -> int:
     """Return the mode that a contact should be in, for rows given at one instant and the guards that fell."""
     i, mode = plant.nh + c, w.mode[c]

@@ -65,6 +65,7 @@ class Plant(NamedTuple):
     flight: int  # the kernel while no contact is closed, or 0
     signals: int
     tidy: int  # what else is set anew at the start of a step, or 0
+    exchange: int  # what exchanges contacts where a step begins, or 0 if they stay those that they are
     counting: int  # whether any slip counts how far its contact has slid, having no value of its own
     nq: int
     nv: int
@@ -93,6 +94,7 @@ class Plant(NamedTuple):
     counted: Integers  # whether a slip counts
     extent: Integers  # the row of a contact's extent, or −1
     passed: Integers  # its mode beyond the end of its surface, or −1
+    takes_over: Vector  # how deep it may be where its surface begins and it takes a load over, m; 0: never
     sliding: Integers  # its mode while it slides, or −1
     bristled: Integers  # whether it may slide and sticks compliantly
     grain: Vector  # what its bristles' dampers bear at speeds that the tolerance leaves open, N
@@ -173,6 +175,7 @@ class Workspace(NamedTuple):
 TIME, STEP, ERROR, LEFT_TIME, ROW_TIME, TAIL, MARK, LEAP, LEAPED, BEGAN, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 STABLE, PER_CALL, SET_OUT = 11, 12, 13  # length and way per evaluation of explicit steps; when the method changed
 FARTHEST = 14  # the longest step that the slopes kept have served for
+CAP = 15  # how long a step may be before contacts are looked at again
 # Step control remembers the logarithm of the last step's error; smaller ones are as good as this.
 LEAST_ERROR = float(np.log(1e-4))
 # Indices into Workspace.counts.
@@ -286,7 +289,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array(
-            [0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0, 0.0]
+            [0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, *([0.0] * 4), np.inf]
         ),
         counts=np.zeros(22, dtype=np.int64),
         K=np.zeros((s, n)),

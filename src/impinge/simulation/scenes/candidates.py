@@ -1,0 +1,189 @@
+"""Which features of two shapes may meet: corners, edges and faces of polyhedra, the center lines of capsules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impinge.geometry.table import BOX, CAPSULE, MESH
+from impinge.scene.world import Layout
+from impinge.simulation.scenes.pairs import BESIDE, CORNER, CROSS
+from impinge.simulation.scenes.tables import Candidates
+
+FloatArray = NDArray[np.float64]
+
+_NEAR = 0.1  # share of the smaller shape's size: features that are nearer than that are looked at
+_DEEP = 0.2  # share of the smaller shape's thickness: a contact may be taken over when it is no deeper than that
+_INSET = 1e-6  # share of the smaller shape's size: by how much faces end later, and edges earlier
+_FLAT = 1e-6  # sine of the angle between two faces up to which they are one
+
+
+class Touching(NamedTuple):
+    """Two shapes whose features change: their contacts, by first and behind the last, and the larger one's number."""
+
+    one: int
+    other: int
+    contacts: tuple[int, int]
+
+
+class _Solid(NamedTuple):
+    """What of a shape may meet others, in the axes of its frame (v corners, e lines, f faces).
+
+    Attributes:
+        center: a place inside (3).
+        size, thickness: how far it reaches from there at most and at least, m.
+        corners: (v, 3).
+        lines: (e, 7): where each begins, its direction and its length.
+        radius: of the lines.
+        faces: (f, 6): a place on each, its outward normal.
+        sides: of each face its ends (…, 4), as in `SceneTables.sides`.
+    """
+
+    center: FloatArray
+    size: float
+    thickness: float
+    corners: FloatArray
+    lines: FloatArray
+    radius: float
+    faces: FloatArray
+    sides: list[FloatArray]
+
+
+def contacts_at_once(one: int, other: int) -> int:
+    """Return how many contacts two shapes of some kinds have at once, at most; 0 if their features never change."""
+    if {one, other} <= {BOX, MESH}:
+        return 16
+    if CAPSULE in (one, other) and {one, other} <= {CAPSULE, BOX, MESH}:
+        return 1 if one == other else 4
+    return 0
+
+
+def _solid(layout: Layout, k: int) -> _Solid:
+    shapes = layout.world.shapes
+    at, R, size = shapes.at[k], shapes.axes[k], shapes.size[k]
+    if shapes.kind[k] == CAPSULE:
+        line = np.concatenate([at - size[1] * R[:, 2], R[:, 2], [2 * size[1]]])
+        none = np.zeros((0, 3))
+        return _Solid(at, float(size[0] + size[1]), float(size[0]), none, line[None], float(size[0]), none, [])
+    t, which = shapes.polytopes, int(shapes.polytope[k])
+    vertices = t.vertices[t.first_vertex[which] : t.first_vertex[which + 1]]
+    edges = t.edges[t.first_edge[which] : t.first_edge[which + 1]]
+    planes = t.planes[t.first_face[which] : t.first_face[which + 1]]
+    loops = [t.loops[t.first_loop[f] : t.first_loop[f + 1]] for f in range(t.first_face[which], t.first_face[which + 1])]
+    inside = vertices.mean(axis=0)
+    corners = at + vertices @ R.T
+    center = at + R @ inside
+    along = corners[edges[:, 1]] - corners[edges[:, 0]]
+    lengths = np.linalg.norm(along, axis=1)
+    places = np.array([corners[loop].mean(axis=0) for loop in loops])
+    normals = planes[:, :3] @ R.T
+    offsets = np.einsum("fi,fi->f", normals, places)
+    return _Solid(
+        center=center,
+        size=float(np.linalg.norm(vertices - inside, axis=1).max()),
+        thickness=float((offsets - normals @ center).min()),
+        corners=corners,
+        lines=np.column_stack([corners[edges[:, 0]], along / lengths[:, None], lengths]),
+        radius=0.0,
+        faces=np.column_stack([places, normals]),
+        sides=[np.array(list(_sides(f, edges, places, normals, offsets))).reshape(-1, 4) for f in range(len(places))],
+    )
+
+
+def _sides(
+    f: int, edges: NDArray[np.int64], places: FloatArray, normals: FloatArray, offsets: FloatArray
+) -> Iterator[FloatArray]:
+    """Yield the ends of a face: where it is as far as a neighbor, counted along the face."""
+    for left, right in edges[:, 2:]:
+        if f in (left, right):
+            other = right if f == left else left
+            sine = float(np.linalg.norm(np.cross(normals[f], normals[other])))
+            if sine > _FLAT:
+                away = offsets[other] - normals[other] @ places[f]
+                yield np.concatenate([(normals[f] - normals[other]) / sine, [away / sine]])
+
+
+class _Rows:
+    """Candidates as they are found."""
+
+    def __init__(self) -> None:
+        self.form: list[int] = []
+        self.turned: list[int] = []
+        self.numbers: list[FloatArray] = []  # place, place, direction, direction, radii, lengths
+        self.sides: list[tuple[int, int]] = []
+
+    def add(
+        self,
+        form: int,
+        turned: int,
+        place: FloatArray,
+        other: FloatArray,
+        along: FloatArray,
+        across: FloatArray,
+        radii: tuple[float, float],
+        lengths: tuple[float, float],
+        sides: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.form.append(form)
+        self.turned.append(turned)
+        self.numbers.append(np.concatenate([place, other, along, across, radii, lengths]))
+        self.sides.append(sides)
+
+
+def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates, FloatArray]:
+    """Return all candidates of some pairs of shapes, and the ends of all faces, as `SceneTables` have them."""
+    world, rows, ends = layout.world, _Rows(), list[FloatArray]()
+    known: dict[int, tuple[_Solid, list[int]]] = {}
+    still, first = np.zeros(3), [0]
+    for pair in pairs:
+        for k in (pair.one, pair.other):
+            if k not in known:
+                solid = _solid(layout, k)
+                begin = sum(len(x) for x in ends)
+                ends += solid.sides
+                known[k] = solid, np.cumsum([begin, *(len(x) for x in solid.sides)]).tolist()
+        for turned, (k, other) in enumerate(((pair.one, pair.other), (pair.other, pair.one))):
+            (a, _), (b, starts) = known[k], known[other]
+            for corner in a.corners:
+                for f, face in enumerate(b.faces):
+                    span = (starts[f], starts[f + 1])
+                    rows.add(CORNER, turned, corner, face[:3], still, face[3:], (0.0, 0.0), (0.0, 0.0), span)
+                for line in b.lines if b.radius > 0.0 else ():
+                    rows.add(BESIDE, turned, corner, line[:3], still, line[3:6], (0.0, b.radius), (0.0, line[6]))
+        (a, _), (b, _) = known[pair.one], known[pair.other]
+        for one in a.lines:
+            for line in b.lines:
+                sizes = (a.radius, b.radius), (one[6], line[6])
+                rows.add(CROSS, 0, one[:3], line[:3], one[3:6], line[3:6], *sizes)
+        first.append(len(rows.form))
+    numbers = np.array(rows.numbers).reshape(-1, 16)
+    solids = [(known[pair.one][0], known[pair.other][0]) for pair in pairs]
+    table = Candidates(
+        first=np.array(first, dtype=np.int64),
+        contacts=np.array([pair.contacts for pair in pairs], dtype=np.int64).reshape(-1, 2),
+        frames=world.shapes.frame[np.array([pair[:2] for pair in pairs], dtype=np.int64)].reshape(-1, 2),
+        center=np.array([[x.center for x in both] for both in solids]).reshape(-1, 2, 3),
+        size=np.array([[x.size for x in both] for both in solids]).reshape(-1, 2),
+        range=np.array([_NEAR * min(x.size for x in both) for both in solids]),
+        depth=np.array([_DEEP * min(x.thickness for x in both) for both in solids]),
+        owner=np.full(len(numbers), -1, dtype=np.int64),
+        value=np.full(len(numbers), np.inf),
+        form=np.array(rows.form, dtype=np.int64),
+        turned=np.array(rows.turned, dtype=np.int64),
+        ball=np.ascontiguousarray(numbers[:, :3]),
+        at=np.ascontiguousarray(numbers[:, 3:6]),
+        along=np.ascontiguousarray(numbers[:, 6:9]),
+        across=np.ascontiguousarray(numbers[:, 9:12]),
+        round=np.ascontiguousarray(numbers[:, 12:14]),
+        length=np.ascontiguousarray(numbers[:, 14:]),
+        sides=np.array(rows.sides, dtype=np.int64).reshape(-1, 2),
+    )
+    return table, np.concatenate([np.zeros((0, 4)), *ends])
+
+
+def inset_of(table: Candidates, pair: int) -> float:
+    """Return by how much the faces of a pair end later, and its edges earlier, m."""
+    return _INSET * float(table.size[pair].min())

@@ -1,0 +1,286 @@
+"""Which features of two shapes are contacts now: they are exchanged where a step begins.
+
+A pair of shapes has a few contacts and many candidates for them: corners over faces, edges that cross, corners beside a
+round edge. A candidate becomes a contact when its features are near each other and may meet within the next step, and
+ceases to be one, as long as it is open, when they are not. A step is so short that nothing comes nearer in it than it
+was looked at. What takes part of a load from another contact is near it and touches: it closes at the instant at which
+the other one ends, without a jump of velocity (`contacts.emerge`).
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Any
+
+from impinge.compile import entry, jit
+from impinge.contact.law import TOUCHING
+from impinge.geometry.features import relate
+from impinge.simulation.scenes.contact import locate
+from impinge.simulation.scenes.kernel import move
+from impinge.simulation.scenes.pairs import CORNER, CROSS, NOTHING, margin, pair_gap, worst_margin
+from impinge.simulation.scenes.tables import SceneTables, tables_at
+from impinge.simulation.scenes.vectors import cross, dot, turned
+from impinge.simulation.system.plant import CAP, STEP, TIME, Plant, Workspace
+
+_PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
+_KEPT = 1.5  # how much farther a candidate may be while it is a contact
+_FAST = 20.0  # m/s²: how much faster bodies may become within a step without being looked at
+
+# Rows of `SceneTables.local` that are free while candidates are looked at.
+_AT, _TO, _AXIS, _ACROSS, _AWAY = 0, 1, 2, 3, 4
+
+
+@jit
+def _reach_at(s: SceneTables, f: int, place: Any, size: float, out: Any) -> float:
+    """Write where a place of a frame is; return how fast what is around it may move because the frame turns."""
+    turned(s.motion.axes[f], place, out)
+    away = sqrt(dot(out, out)) + size
+    for i in range(3):
+        out[i] += s.motion.at[f, i]
+    return sqrt(dot(s.motion.spin[f], s.motion.spin[f])) * away
+
+
+@jit
+def _shift(p: Any, x: Any, R: Any, out: Any) -> None:
+    turned(R, p, out)
+    for i in range(3):
+        out[i] += x[i]
+
+
+@jit
+def _corner_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, deep: float) -> float:
+    o, p = s.candidates, s.local[_TO]
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i]
+    gap = dot(o.across[k], p) - o.round[k, 0]
+    if not -deep <= gap <= near:
+        return inf
+    off = abs(gap)
+    for j in range(o.sides[k, 0], o.sides[k, 1]):
+        inside = dot(s.sides[j], p) + s.sides[j, 3]
+        if inside < -aside:
+            return inf
+        off = max(off, -inside)
+    return off
+
+
+@jit
+def _beyond(x: float, length: float) -> float:
+    """Return how far a place along a line is beyond its ends."""
+    return max(-x, x - length)
+
+
+@jit
+def _cross_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, deep: float, side: Any) -> float:
+    o, p, d, n = s.candidates, s.local[_TO], s.local[_AXIS], s.local[_ACROSS]
+    turned(R, o.along[k], d)
+    cross(d, o.across[k], n)
+    square = dot(n, n)
+    if square < _PARALLEL * _PARALLEL:
+        return inf
+    sine = sqrt(square)
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i]
+    sign = 1.0 if dot(n, side) > 0.0 else -1.0
+    gap = sign * dot(n, p) / sine - o.round[k, 0] - o.round[k, 1]
+    if not -deep <= gap <= near:
+        return inf
+    cosine, along, back = dot(d, o.across[k]), dot(d, p), dot(o.across[k], p)
+    one = (cosine * back - along) / square
+    beyond = max(_beyond(one, o.length[k, 0]), _beyond(back + cosine * one, o.length[k, 1]))
+    if beyond * max(sine, 0.05) > aside:
+        return inf
+    return max(abs(gap), beyond)
+
+
+@jit
+def _beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, deep: float) -> float:
+    o, p = s.candidates, s.local[_TO]
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i]
+    along = dot(o.across[k], p)
+    square = max(dot(p, p) - along * along, 0.0)
+    gap, beyond = sqrt(square) - o.round[k, 0] - o.round[k, 1], _beyond(along, o.length[k, 1])
+    return max(abs(gap), beyond) if -deep <= gap <= near and beyond <= aside else inf
+
+
+@jit
+def _look(s: SceneTables, pair: int, near: float, aside: float) -> None:
+    """Write for all candidates of a pair how far they are from meeting, infinite if they are not near."""
+    o, m = s.candidates, s.motion
+    side, x, R = s.local[_AWAY], s.local[_AT], s.relative
+    for turn in range(2):
+        first, second = o.frames[pair, turn], o.frames[pair, 1 - turn]
+        relate(m.at[second], m.axes[second], m.at[first], m.axes[first], x, R)
+        _shift(o.center[pair, turn], x, R, side)
+        for i in range(3):
+            side[i] -= o.center[pair, 1 - turn, i]
+        for k in range(o.first[pair], o.first[pair + 1]):
+            if o.turned[k] != turn:
+                continue
+            more = _KEPT if o.owner[k] >= 0 else 1.0
+            if o.form[k] == CORNER:
+                o.value[k] = _corner_off(s, k, x, R, more * near, more * aside, o.depth[pair])
+            elif o.form[k] == CROSS:
+                o.value[k] = _cross_off(s, k, x, R, more * near, more * aside, o.depth[pair], side)
+            else:
+                o.value[k] = _beside_off(s, k, x, R, more * near, more * aside, o.depth[pair])
+
+
+@jit
+def _release(s: SceneTables, plant: Plant, w: Workspace, c: int) -> None:
+    """Let a contact be of nothing."""
+    f = s.features
+    s.candidates.owner[f.held[c]] = -1
+    f.held[c], f.form[c], w.mode[c], w.left_mode[c] = -1, NOTHING, 0, 0
+    for n in range(1 + f.slips[c + 1] - f.slips[c]):
+        row = s.nh + c if n == 0 else s.nh + f.radius.size + f.slips[c] + n - 1
+        for j in range(2):
+            s.bodies[row, j] = -1
+        for j in range(2 * s.widest):
+            s.J[row, j] = s.X[row, j] = 0.0
+
+
+@jit
+def _aim(s: SceneTables, c: int) -> None:
+    """Let the tangents of a contact begin anew, from its normal."""
+    n, pair, least = s.normal[c], s.features.reference[c], 0
+    for i in range(3):
+        pair[0, i] = n[i]
+        if abs(n[i]) < abs(n[least]) - 1e-6:
+            least = i
+    size = sqrt(1.0 - n[least] * n[least])
+    for i in range(3):
+        pair[1, i] = ((1.0 if i == least else 0.0) - n[least] * n[i]) / size
+
+
+@jit
+def _take(s: SceneTables, plant: Plant, w: Workspace, pair: int, c: int, k: int) -> None:
+    """Let a contact be that of a candidate."""
+    f, o = s.features, s.candidates
+    turn = o.turned[k]
+    f.held[c], o.owner[k], f.form[c] = k, c, o.form[k]
+    f.ball_frame[c], f.surface_frame[c] = o.frames[pair, turn], o.frames[pair, 1 - turn]
+    for i in range(3):
+        f.ball[c, i], f.at[c, i] = o.ball[k, i], o.at[k, i]
+        f.along[c, i], f.across[c, i] = o.along[k, i], o.across[k, i]
+    for i in range(2):
+        f.round[c, i], f.length[c, i], f.sides[c, i] = o.round[k, i], o.length[k, i], o.sides[k, i]
+    for n in range(1 + f.slips[c + 1] - f.slips[c]):
+        row = s.nh + c if n == 0 else s.nh + f.radius.size + f.slips[c] + n - 1
+        for j in range(2):
+            frame = f.ball_frame[c] if j == 0 else f.surface_frame[c]
+            s.bodies[row, j], s.width[row, j] = s.block[frame, 0], s.block[frame, 1]
+        for j in range(2 * s.widest):
+            s.J[row, j] = s.X[row, j] = 0.0
+    if o.form[k] == CROSS:
+        f.sign[c] = 1.0
+        locate(s, c)
+        n = s.local[_TO]
+        turned(s.motion.axes[f.surface_frame[c]], s.normal[c], n)
+        turned(s.motion.axes[f.ball_frame[c]], o.center[pair, turn], s.local[_AXIS])
+        turned(s.motion.axes[f.surface_frame[c]], o.center[pair, 1 - turn], s.local[_ACROSS])
+        for i in range(3):
+            s.local[_AXIS, i] += s.motion.at[f.ball_frame[c], i]
+            s.local[_AXIS, i] -= s.motion.at[f.surface_frame[c], i] + s.local[_ACROSS, i]
+        f.sign[c] = 1.0 if dot(n, s.local[_AXIS]) > 0.0 else -1.0
+    locate(s, c)
+    _aim(s, c)
+    gap = pair_gap(s, c)
+    f.watched[c] = worst_margin(s, c, gap)
+    ends = margin(s, c, f.watched[c], gap)[0] <= 0.0 and gap[0] <= 0.0
+    w.mode[c] = plant.passed[c] if ends or gap[0] < -o.depth[pair] else 0
+    w.left_mode[c] = w.mode[c]
+    for n in range(f.slips[c], f.slips[c + 1]):
+        w.anchor[n] = 0.0
+
+
+@jit
+def _place_for(s: SceneTables, plant: Plant, w: Workspace, pair: int, value: float) -> int:
+    """Return a contact for a candidate that is so far off: a free one, or that of one farther off; −1 if there is none."""
+    f, o, worst = s.features, s.candidates, -1
+    for c in range(o.contacts[pair, 0], o.contacts[pair, 1]):
+        if f.form[c] == NOTHING:
+            return c
+        if plant.closed[c, w.mode[c]] == 0 and o.value[f.held[c]] > value:
+            if worst < 0 or o.value[f.held[c]] > o.value[f.held[worst]]:
+                worst = c
+    return worst
+
+
+@jit
+def _choose(s: SceneTables, plant: Plant, w: Workspace, pair: int) -> bool:
+    """Exchange the contacts of a pair for those of candidates that are near; tell whether any changed."""
+    f, o, changed = s.features, s.candidates, False
+    for c in range(o.contacts[pair, 0], o.contacts[pair, 1]):
+        if f.form[c] != NOTHING and plant.closed[c, w.mode[c]] == 0 and o.value[f.held[c]] == inf:
+            _release(s, plant, w, c)
+            changed = True
+    for k in range(o.first[pair], o.first[pair + 1]):
+        if o.owner[k] < 0 and o.value[k] < inf:
+            c = _place_for(s, plant, w, pair, o.value[k])
+            if c >= 0:
+                if f.form[c] != NOTHING:
+                    _release(s, plant, w, c)
+                _take(s, plant, w, pair, c, k)
+                changed = True
+    return changed
+
+
+@jit
+def _watch(s: SceneTables, plant: Plant, w: Workspace, pair: int) -> bool:
+    """Watch the end of each contact's features that it is nearest to; tell whether something is new."""
+    f, new = s.features, False
+    for c in range(s.candidates.contacts[pair, 0], s.candidates.contacts[pair, 1]):
+        if f.form[c] == NOTHING:
+            continue
+        gap = pair_gap(s, c)
+        worst = worst_margin(s, c, gap)
+        new |= worst != f.watched[c]
+        f.watched[c] = worst
+        if w.mode[c] == plant.passed[c] and -plant.takes_over[c] < gap[0] <= TOUCHING:
+            new |= margin(s, c, worst, gap)[0] > 0.0
+    return new
+
+
+@jit
+def _fastest(s: SceneTables, pair: int) -> tuple[float, float, float]:
+    """Return how far two shapes are apart at least, how fast they may approach, and how much faster they may become."""
+    o, m, one, other = s.candidates, s.motion, s.local[_AT], s.local[_TO]
+    a, b = o.frames[pair, 0], o.frames[pair, 1]
+    spin = _reach_at(s, a, o.center[pair, 0], o.size[pair, 0], one)
+    swing = _reach_at(s, b, o.center[pair, 1], o.size[pair, 1], other)
+    square = rate = push = 0.0
+    for i in range(3):
+        square += (one[i] - other[i]) ** 2
+        rate += (m.velocity[a, i] - m.velocity[b, i]) ** 2
+        push += (m.push[a, i] - m.push[b, i]) ** 2
+    turning = spin * sqrt(dot(m.spin[a], m.spin[a])) + swing * sqrt(dot(m.spin[b], m.spin[b]))
+    apart = sqrt(square) - o.size[pair, 0] - o.size[pair, 1]
+    return apart, sqrt(rate) + spin + swing, sqrt(push) + turning + _FAST
+
+
+@entry
+def exchange(plant: Plant, w: Workspace) -> bool:
+    """Exchange contacts where a step begins, and say how long it may be; tell whether contacts are to be looked at."""
+    s = tables_at(int(plant.parameters[0]))
+    o, new, longest = s.candidates, False, inf
+    move(s, w.y[: plant.nq], w.y[plant.nq : plant.nq + plant.nv], w.time[TIME], w.u)
+    for pair in range(o.contacts.shape[0]):
+        apart, speed, push = _fastest(s, pair)
+        near = max(apart, o.range[pair])
+        h = near / (speed + sqrt(speed * speed + push * near))
+        longest = min(longest, h)
+        if apart > _KEPT * o.range[pair]:
+            for k in range(o.first[pair], o.first[pair + 1]):
+                o.value[k] = inf
+        else:
+            h = min(h, w.time[STEP], plant.max_step)
+            _look(s, pair, o.range[pair], 2.0 * h * (speed + push * h) + 1e-6 * o.range[pair])
+        new |= _choose(s, plant, w, pair)
+        new |= _watch(s, plant, w, pair)
+    w.time[CAP] = longest
+    return new

@@ -1,0 +1,189 @@
+"""Contact of two features that are fixed in two frames: gap, normal, touching point, and how far it is from their ends.
+
+    CORNER   a place, of a ball of some radius, over a plane of the other
+    CROSS    two lines that cross, each the center line of a round edge of some radius
+    BESIDE   a place beside a line
+
+The normal points from the second feature to the first. A feature ends where a neighbor of it comes to be nearer, or, if
+the two are in each other, less deep: margins are above zero inside, in meters. Faces end a little later and edges a
+little earlier than they do, so that whoever slides over an edge is never without a feature.
+"""
+
+from __future__ import annotations
+
+from impinge.compile import jit
+from impinge.contact.law import TOUCHING
+from impinge.simulation.scenes.jets import (
+    Number,
+    add,
+    carry_direction,
+    carry_point,
+    inner,
+    inverse,
+    outer,
+    scaled,
+    times,
+    unit,
+)
+from impinge.simulation.scenes.tables import SceneTables
+from impinge.simulation.scenes.vectors import back, cross
+
+# What a contact is of; NOTHING: none now. A BALL is one with a surface, see `contact`.
+NOTHING, BALL, CORNER, CROSS, BESIDE = -1, 0, 1, 2, 3
+# Rows of `SceneTables.jets`: places and directions of both features, normal, touching point, and others in passing.
+_P, _D, _Q, _E, _N, _X, _W, _V = 0, 1, 2, 3, 4, 5, 6, 7
+JETS = 8
+_MINUS = (-1.0, 0.0, 0.0)
+
+
+@jit
+def _constant(x: float) -> Number:
+    return x, 0.0, 0.0
+
+
+@jit
+def _carry(s: SceneTables, c: int) -> None:
+    """Write how the places of both features, and what is between them, move."""
+    f, jets, arm, scratch = s.features, s.jets, s.local[0], s.local[1]
+    carry_point(s.motion, f.ball_frame[c], f.ball[c], arm, scratch, jets[_P])
+    carry_point(s.motion, f.surface_frame[c], f.at[c], arm, scratch, jets[_Q])
+    add(jets[_P], _MINUS, jets[_Q], jets[_W])
+
+
+@jit
+def _corner(s: SceneTables, c: int) -> Number:
+    f, jets = s.features, s.jets
+    carry_direction(s.motion, f.surface_frame[c], f.across[c], s.local[0], jets[_N])
+    away = inner(jets[_W], jets[_N])
+    add(jets[_P], _constant(-f.round[c, 0]), jets[_N], jets[_X])
+    return away[0] - f.round[c, 0], away[1], away[2]
+
+
+@jit
+def _cross(s: SceneTables, c: int) -> Number:
+    f, jets = s.features, s.jets
+    carry_direction(s.motion, f.ball_frame[c], f.along[c], s.local[0], jets[_D])
+    carry_direction(s.motion, f.surface_frame[c], f.across[c], s.local[0], jets[_E])
+    outer(jets[_D], jets[_E], jets[_N])
+    unit(jets[_N], jets[_N])
+    scaled(_constant(f.sign[c]), jets[_N], jets[_N])
+    away, d = inner(jets[_W], jets[_N]), inner(jets[_D], jets[_E])
+    along, back_ = inner(jets[_D], jets[_W]), inner(jets[_E], jets[_W])
+    square, both = times(d, d), times(d, back_)
+    left = inverse((1.0 - square[0], -square[1], -square[2]))
+    one = times((both[0] - along[0], both[1] - along[1], both[2] - along[2]), left)
+    shared = times(one, d)
+    for k in range(3):
+        s.along[0, k], s.along[1, k] = one[k], back_[k] + shared[k]
+    add(jets[_P], one, jets[_D], jets[_X])
+    add(jets[_X], _constant(-f.round[c, 0]), jets[_N], jets[_X])
+    return away[0] - f.round[c, 0] - f.round[c, 1], away[1], away[2]
+
+
+@jit
+def _beside(s: SceneTables, c: int) -> Number:
+    f, jets = s.features, s.jets
+    carry_direction(s.motion, f.surface_frame[c], f.across[c], s.local[0], jets[_E])
+    along = inner(jets[_W], jets[_E])
+    for k in range(3):
+        s.along[1, k] = along[k]
+    add(jets[_W], (-along[0], -along[1], -along[2]), jets[_E], jets[_N])
+    away = unit(jets[_N], jets[_N])
+    add(jets[_P], _constant(-f.round[c, 0]), jets[_N], jets[_X])
+    return away[0] - f.round[c, 0] - f.round[c, 1], away[1], away[2]
+
+
+@jit
+def pair_gap(s: SceneTables, c: int) -> Number:
+    """Return the gap of a contact of two features with its rates; write normal and touching point."""
+    _carry(s, c)
+    if s.features.form[c] == CORNER:
+        return _corner(s, c)
+    return _cross(s, c) if s.features.form[c] == CROSS else _beside(s, c)
+
+
+@jit
+def margin_count(s: SceneTables, c: int) -> int:
+    """Return how many ends the features of a contact have."""
+    f = s.features
+    if f.form[c] == CORNER:
+        return f.sides[c, 1] - f.sides[c, 0]
+    return 4 if f.form[c] == CROSS else 2
+
+
+@jit
+def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
+    """Return how far a contact is from one of its ends, with its rates, where `pair_gap` has just been called."""
+    f, jets = s.features, s.jets
+    if f.form[c] == CORNER:
+        row = s.sides[f.sides[c, 0] + k]
+        carry_direction(s.motion, f.surface_frame[c], row[:3], s.local[0], jets[_V])
+        inside = inner(jets[_V], jets[_W])
+        return inside[0] + row[3] + f.inset[c], inside[1], inside[2]
+    line = k // 2 if f.form[c] == CROSS else 1
+    x, y, z = s.along[line, 0], s.along[line, 1], s.along[line, 2]
+    if k % 2 == 1:
+        x, y, z = f.length[c, line] - x, -y, -z
+    return x - f.inset[c] + gap[0], y + gap[1], z + gap[2]
+
+
+@jit
+def worst_margin(s: SceneTables, c: int, gap: Number) -> int:
+    """Return which end of its features a contact is nearest to, or farthest beyond."""
+    least, worst = 0.0, 0
+    for k in range(margin_count(s, c)):
+        value = margin(s, c, k, gap)[0]
+        if k == 0 or value < least:
+            least, worst = value, k
+    return worst
+
+
+@jit
+def set_normal(s: SceneTables, c: int, N: int, N_RATE: int) -> None:
+    """Write the normal and how it turns in the axes of the second feature's frame, and let these be the surface's."""
+    m, v, jets, b = s.motion, s.local, s.jets, s.features.surface_frame[c]
+    for i in range(3):
+        for j in range(3):
+            s.surface[i, j] = m.axes[b, i, j]
+    cross(m.spin[b], jets[_N, 0], v[N_RATE])
+    for i in range(3):
+        v[N_RATE, i] = jets[_N, 1, i] - v[N_RATE, i]
+    back(s.surface, v[N_RATE], v[N_RATE])
+    back(s.surface, jets[_N, 0], v[N])
+    for i in range(3):
+        s.normal[c, i] = v[N, i]
+
+
+@jit
+def set_slip(s: SceneTables, c: int, ARM: int, REACH: int, U: int, U_RATE: int, HERE: int) -> None:
+    """Write the touching point as seen from both frames, and with which velocity the first slides over the second."""
+    m, v, x = s.motion, s.local, s.jets[_X]
+    for i in range(3):
+        v[U, i] = v[U_RATE, i] = 0.0
+    for side in range(2):
+        f = s.features.ball_frame[c] if side == 0 else s.features.surface_frame[c]
+        arm, sign = v[ARM] if side == 0 else v[REACH], 1.0 - 2.0 * side
+        for i in range(3):
+            arm[i] = x[0, i] - m.at[f, i]
+        cross(m.spin[f], arm, v[HERE])
+        for i in range(3):
+            v[U, i] += sign * (m.velocity[f, i] + v[HERE, i])
+        cross(m.twist[f], arm, v[HERE])
+        for i in range(3):
+            v[U_RATE, i] += sign * (m.push[f, i] + v[HERE, i])
+            v[HERE, i] = x[1, i] - m.velocity[f, i]
+        cross(m.spin[f], v[HERE], v[HERE])
+        for i in range(3):
+            v[U_RATE, i] += sign * v[HERE, i]
+    cross(m.spin[s.features.surface_frame[c]], v[U], v[HERE])
+    for i in range(3):
+        v[U_RATE, i] -= v[HERE, i]
+    back(s.surface, v[U], v[U])
+    back(s.surface, v[U_RATE], v[U_RATE])
+
+
+@jit
+def whole(gap: float) -> float:
+    """Return a gap; what touches up to rounding touches."""
+    return gap if abs(gap) > TOUCHING else 0.0
+
