@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 
 _NEAR = 0.1  # share of the smaller shape's size: features that are nearer than that are looked at
 _DEEP = 0.2  # share of the smaller shape's thickness: a contact may be taken over when it is no deeper than that
-_INSET = 1e-6  # share of the smaller shape's size: by how much faces end later, and edges earlier
+_INSET = 1e-6  # share of the smaller shape's size: by how much features of open contacts end early
 _FLAT = 1e-6  # sine of the angle between two faces up to which they are one
 
 
@@ -39,7 +39,8 @@ class _Solid(NamedTuple):
         lines: (e, 7): where each begins, its direction and its length.
         radius: of the lines.
         faces: (f, 6): a place on each, its outward normal.
-        sides: of each face its ends (…, 4), as in `SceneTables.sides`.
+        sides: of each face its ends (…, 5), as in `SceneTables.sides`.
+        spokes: of each corner, then of each line, what bounds it (…, 3), as in `SceneTables.spokes`.
     """
 
     center: FloatArray
@@ -50,6 +51,7 @@ class _Solid(NamedTuple):
     radius: float
     faces: FloatArray
     sides: list[FloatArray]
+    spokes: list[FloatArray]
 
 
 def contacts_at_once(one: int, other: int) -> int:
@@ -67,7 +69,7 @@ def _solid(layout: Layout, k: int) -> _Solid:
     if shapes.kind[k] == CAPSULE:
         line = np.concatenate([at - size[1] * R[:, 2], R[:, 2], [2 * size[1]]])
         none = np.zeros((0, 3))
-        return _Solid(at, float(size[0] + size[1]), float(size[0]), none, line[None], float(size[0]), none, [])
+        return _Solid(at, float(size[0] + size[1]), float(size[0]), none, line[None], float(size[0]), none, [], [none])
     t, which = shapes.polytopes, int(shapes.polytope[k])
     vertices = t.vertices[t.first_vertex[which] : t.first_vertex[which + 1]]
     edges = t.edges[t.first_edge[which] : t.first_edge[which + 1]]
@@ -89,21 +91,40 @@ def _solid(layout: Layout, k: int) -> _Solid:
         lines=np.column_stack([corners[edges[:, 0]], along / lengths[:, None], lengths]),
         radius=0.0,
         faces=np.column_stack([places, normals]),
-        sides=[np.array(list(_sides(f, edges, places, normals, offsets))).reshape(-1, 4) for f in range(len(places))],
+        sides=[np.array(list(_sides(f, edges, places, normals, offsets))).reshape(-1, 5) for f in range(len(places))],
+        spokes=[*_edges_from(corners, edges), *_faces_from(along / lengths[:, None], edges, normals)],
     )
+
+
+def _edges_from(corners: FloatArray, edges: NDArray[np.int64]) -> Iterator[FloatArray]:
+    """Yield for each corner the directions of its edges."""
+    for k in range(len(corners)):
+        others = [edge[1] if edge[0] == k else edge[0] for edge in edges[:, :2] if k in edge]
+        away = corners[others] - corners[k]
+        yield away / np.linalg.norm(away, axis=1)[:, None]
+
+
+def _faces_from(along: FloatArray, edges: NDArray[np.int64], normals: FloatArray) -> Iterator[FloatArray]:
+    """Yield for each edge the directions in which its two faces go on from it."""
+    for direction, (left, right) in zip(along, edges[:, 2:], strict=True):
+        both = np.cross(normals[[left, right]], direction)
+        inward = -np.sign(np.einsum("fi,fi->f", both, normals[[right, left]]))
+        yield both * inward[:, None]
 
 
 def _sides(
     f: int, edges: NDArray[np.int64], places: FloatArray, normals: FloatArray, offsets: FloatArray
 ) -> Iterator[FloatArray]:
-    """Yield the ends of a face: where it is as far as a neighbor, counted along the face."""
+    """Yield the ends of a face: inward direction and distance of each, and the tangent of half the angle there."""
     for left, right in edges[:, 2:]:
         if f in (left, right):
             other = right if f == left else left
             sine = float(np.linalg.norm(np.cross(normals[f], normals[other])))
             if sine > _FLAT:
+                cosine = float(normals[f] @ normals[other])
+                inward = (cosine * normals[f] - normals[other]) / sine
                 away = offsets[other] - normals[other] @ places[f]
-                yield np.concatenate([(normals[f] - normals[other]) / sine, [away / sine]])
+                yield np.array([*inward, away / sine, (1.0 - cosine) / sine])
 
 
 class _Rows:
@@ -114,6 +135,7 @@ class _Rows:
         self.turned: list[int] = []
         self.numbers: list[FloatArray] = []  # place, place, direction, direction, radii, lengths
         self.sides: list[tuple[int, int]] = []
+        self.spokes: list[tuple[int, int, int, int]] = []
 
     def add(
         self,
@@ -125,42 +147,63 @@ class _Rows:
         across: FloatArray,
         radii: tuple[float, float],
         lengths: tuple[float, float],
+        spokes: tuple[int, int, int, int],
         sides: tuple[int, int] = (0, 0),
     ) -> None:
         self.form.append(form)
         self.turned.append(turned)
         self.numbers.append(np.concatenate([place, other, along, across, radii, lengths]))
         self.sides.append(sides)
+        self.spokes.append(spokes)
 
 
-def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates, FloatArray]:
-    """Return all candidates of some pairs of shapes, and the ends of all faces, as `SceneTables` have them."""
-    world, rows, ends = layout.world, _Rows(), list[FloatArray]()
-    known: dict[int, tuple[_Solid, list[int]]] = {}
-    still, first = np.zeros(3), [0]
+class _Known(NamedTuple):
+    """A shape whose features are in the tables: where the ends of each face begin, and the spokes of each feature."""
+
+    solid: _Solid
+    sides: list[int]
+    spokes: list[int]
+
+
+def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates, FloatArray, FloatArray]:
+    """Return all candidates of some pairs of shapes, the ends of all faces, and all spokes; see `SceneTables`."""
+    world, rows, known = layout.world, _Rows(), dict[int, _Known]()
+    ends, spokes = [np.zeros((0, 5))], [np.zeros((0, 3))]
+    still, none, first = np.zeros(3), (0, 0), [0]
+    for k in dict.fromkeys(k for pair in pairs for k in pair[:2]):
+        solid = _solid(layout, k)
+        begin, start = sum(map(len, ends)), sum(map(len, spokes))
+        known[k] = _Known(
+            solid,
+            np.cumsum([begin, *map(len, solid.sides)]).tolist(),
+            np.cumsum([start, *map(len, solid.spokes)]).tolist(),
+        )
+        ends, spokes = ends + solid.sides, spokes + solid.spokes
+
+    def span(starts: list[int], i: int) -> tuple[int, int]:
+        return starts[i], starts[i + 1]
+
     for pair in pairs:
-        for k in (pair.one, pair.other):
-            if k not in known:
-                solid = _solid(layout, k)
-                begin = sum(len(x) for x in ends)
-                ends += solid.sides
-                known[k] = solid, np.cumsum([begin, *(len(x) for x in solid.sides)]).tolist()
         for turned, (k, other) in enumerate(((pair.one, pair.other), (pair.other, pair.one))):
-            (a, _), (b, starts) = known[k], known[other]
-            for corner in a.corners:
+            (a, _, of_a), (b, of_faces, of_b) = known[k], known[other]
+            for i, corner in enumerate(a.corners):
+                by = span(of_a, i)
                 for f, face in enumerate(b.faces):
-                    span = (starts[f], starts[f + 1])
-                    rows.add(CORNER, turned, corner, face[:3], still, face[3:], (0.0, 0.0), (0.0, 0.0), span)
+                    sizes = (0.0, 0.0), (0.0, 0.0)
+                    where = span(of_faces, f)
+                    rows.add(CORNER, turned, corner, face[:3], still, face[3:], *sizes, (*by, *none), where)
                 for line in b.lines if b.radius > 0.0 else ():
-                    rows.add(BESIDE, turned, corner, line[:3], still, line[3:6], (0.0, b.radius), (0.0, line[6]))
-        (a, _), (b, _) = known[pair.one], known[pair.other]
-        for one in a.lines:
-            for line in b.lines:
+                    sizes = (0.0, b.radius), (0.0, line[6])
+                    rows.add(BESIDE, turned, corner, line[:3], still, line[3:6], *sizes, (*by, *none))
+        (a, _, of_a), (b, _, of_b) = known[pair.one], known[pair.other]
+        for i, one in enumerate(a.lines):
+            for j, line in enumerate(b.lines):
                 sizes = (a.radius, b.radius), (one[6], line[6])
-                rows.add(CROSS, 0, one[:3], line[:3], one[3:6], line[3:6], *sizes)
+                by = (*span(of_a, len(a.corners) + i), *span(of_b, len(b.corners) + j))
+                rows.add(CROSS, 0, one[:3], line[:3], one[3:6], line[3:6], *sizes, by)
         first.append(len(rows.form))
     numbers = np.array(rows.numbers).reshape(-1, 16)
-    solids = [(known[pair.one][0], known[pair.other][0]) for pair in pairs]
+    solids = [(known[pair.one].solid, known[pair.other].solid) for pair in pairs]
     table = Candidates(
         first=np.array(first, dtype=np.int64),
         contacts=np.array([pair.contacts for pair in pairs], dtype=np.int64).reshape(-1, 2),
@@ -168,6 +211,7 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
         center=np.array([[x.center for x in both] for both in solids]).reshape(-1, 2, 3),
         size=np.array([[x.size for x in both] for both in solids]).reshape(-1, 2),
         range=np.array([_NEAR * min(x.size for x in both) for both in solids]),
+        inset=np.array([_INSET * min(x.size for x in both) for both in solids]),
         depth=np.array([_DEEP * min(x.thickness for x in both) for both in solids]),
         owner=np.full(len(numbers), -1, dtype=np.int64),
         value=np.full(len(numbers), np.inf),
@@ -180,10 +224,6 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
         round=np.ascontiguousarray(numbers[:, 12:14]),
         length=np.ascontiguousarray(numbers[:, 14:]),
         sides=np.array(rows.sides, dtype=np.int64).reshape(-1, 2),
+        spokes=np.array(rows.spokes, dtype=np.int64).reshape(-1, 4),
     )
-    return table, np.concatenate([np.zeros((0, 4)), *ends])
-
-
-def inset_of(table: Candidates, pair: int) -> float:
-    """Return by how much the faces of a pair end later, and its edges earlier, m."""
-    return _INSET * float(table.size[pair].min())
+    return table, np.concatenate(ends), np.concatenate(spokes)

@@ -19,11 +19,13 @@ from impinge.simulation.scenes.contact import locate
 from impinge.simulation.scenes.kernel import move
 from impinge.simulation.scenes.pairs import CORNER, CROSS, NOTHING, margin, pair_gap, worst_margin
 from impinge.simulation.scenes.tables import SceneTables, tables_at
-from impinge.simulation.scenes.vectors import cross, dot, turned
+from impinge.simulation.scenes.vectors import back, cross, dot, turned
 from impinge.simulation.system.plant import CAP, STEP, TIME, Plant, Workspace
 
 _PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
 _KEPT = 1.5  # how much farther a candidate may be while it is a contact
+_LEVEL = 1e-2  # sine up to which what leads away from a feature may come nearer along the normal
+_CLOSED = -2.0  # how much earlier features of closed contacts end, in those of open ones
 _FAST = 20.0  # m/s²: how much faster bodies may become within a step without being looked at
 
 # Rows of `SceneTables.local` that are free while candidates are looked at.
@@ -48,8 +50,17 @@ def _shift(p: Any, x: Any, R: Any, out: Any) -> None:
 
 
 @jit
-def _corner_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, deep: float) -> float:
-    o, p = s.candidates, s.local[_TO]
+def _leads_away(s: SceneTables, first: int, last: int, n: Any, level: float) -> bool:
+    """Tell whether all that bounds a feature leads away along a normal, in the same axes."""
+    away = True
+    for j in range(first, last):
+        away &= dot(s.spokes[j], n) >= -level
+    return away
+
+
+@jit
+def _corner_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+    o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
     _shift(o.ball[k], x, R, p)
     for i in range(3):
         p[i] -= o.at[k, i]
@@ -62,7 +73,8 @@ def _corner_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: floa
         if inside < -aside:
             return inf
         off = max(off, -inside)
-    return off
+    back(R, o.across[k], n)
+    return off if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
 
 
 @jit
@@ -72,7 +84,9 @@ def _beyond(x: float, length: float) -> float:
 
 
 @jit
-def _cross_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, deep: float, side: Any) -> float:
+def _cross_off(
+    s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, side: Any
+) -> float:
     o, p, d, n = s.candidates, s.local[_TO], s.local[_AXIS], s.local[_ACROSS]
     turned(R, o.along[k], d)
     cross(d, o.across[k], n)
@@ -87,28 +101,40 @@ def _cross_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float
     gap = sign * dot(n, p) / sine - o.round[k, 0] - o.round[k, 1]
     if not -deep <= gap <= near:
         return inf
-    cosine, along, back = dot(d, o.across[k]), dot(d, p), dot(o.across[k], p)
-    one = (cosine * back - along) / square
-    beyond = max(_beyond(one, o.length[k, 0]), _beyond(back + cosine * one, o.length[k, 1]))
+    cosine, along, across = dot(d, o.across[k]), dot(d, p), dot(o.across[k], p)
+    one = (cosine * across - along) / square
+    beyond = max(_beyond(one, o.length[k, 0]), _beyond(across + cosine * one, o.length[k, 1]))
     if beyond * max(sine, 0.05) > aside:
         return inf
-    return max(abs(gap), beyond)
+    for i in range(3):
+        n[i] *= -sign / sine
+    if not _leads_away(s, o.spokes[k, 2], o.spokes[k, 3], n, level):
+        return inf
+    for i in range(3):
+        p[i] = -n[i]
+    back(R, p, n)
+    return max(abs(gap), beyond) if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
 
 
 @jit
-def _beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, deep: float) -> float:
-    o, p = s.candidates, s.local[_TO]
+def _beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+    o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
     _shift(o.ball[k], x, R, p)
     for i in range(3):
         p[i] -= o.at[k, i]
     along = dot(o.across[k], p)
     square = max(dot(p, p) - along * along, 0.0)
     gap, beyond = sqrt(square) - o.round[k, 0] - o.round[k, 1], _beyond(along, o.length[k, 1])
-    return max(abs(gap), beyond) if -deep <= gap <= near and beyond <= aside else inf
+    if not (-deep <= gap <= near and beyond <= aside):
+        return inf
+    for i in range(3):
+        p[i] = (p[i] - along * o.across[k, i]) / max(sqrt(square), 1e-300)
+    back(R, p, n)
+    return max(abs(gap), beyond) if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
 
 
 @jit
-def _look(s: SceneTables, pair: int, near: float, aside: float) -> None:
+def _look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> None:
     """Write for all candidates of a pair how far they are from meeting, infinite if they are not near."""
     o, m = s.candidates, s.motion
     side, x, R = s.local[_AWAY], s.local[_AT], s.relative
@@ -123,11 +149,11 @@ def _look(s: SceneTables, pair: int, near: float, aside: float) -> None:
                 continue
             more = _KEPT if o.owner[k] >= 0 else 1.0
             if o.form[k] == CORNER:
-                o.value[k] = _corner_off(s, k, x, R, more * near, more * aside, o.depth[pair])
+                o.value[k] = _corner_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
             elif o.form[k] == CROSS:
-                o.value[k] = _cross_off(s, k, x, R, more * near, more * aside, o.depth[pair], side)
+                o.value[k] = _cross_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
             else:
-                o.value[k] = _beside_off(s, k, x, R, more * near, more * aside, o.depth[pair])
+                o.value[k] = _beside_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
 
 
 @jit
@@ -155,6 +181,25 @@ def _aim(s: SceneTables, c: int) -> None:
     size = sqrt(1.0 - n[least] * n[least])
     for i in range(3):
         pair[1, i] = ((1.0 if i == least else 0.0) - n[least] * n[i]) / size
+
+
+@jit
+def _see_rivals(s: SceneTables, c: int) -> None:
+    """Note which faces beside that of a contact its corner may touch, too: they may be less deep."""
+    f, o, n, m = s.features, s.candidates, s.local[_TO], s.local[_AXIS]
+    k = f.held[c]
+    f.rivals[c] = 0
+    if f.form[c] != CORNER:
+        return
+    for j in range(f.sides[c, 0], f.sides[c, 1]):
+        share = s.sides[j, 4]
+        cosine = (1.0 - share * share) / (1.0 + share * share)
+        for i in range(3):
+            n[i] = cosine * f.across[c, i] - (2.0 * share / (1.0 + share * share)) * s.sides[j, i]
+        turned(s.motion.axes[f.surface_frame[c]], n, m)
+        back(s.motion.axes[f.ball_frame[c]], m, m)
+        if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], m, _LEVEL):
+            f.rivals[c] |= 1 << (j - f.sides[c, 0])
 
 
 @jit
@@ -189,6 +234,8 @@ def _take(s: SceneTables, plant: Plant, w: Workspace, pair: int, c: int, k: int)
         f.sign[c] = 1.0 if dot(n, s.local[_AXIS]) > 0.0 else -1.0
     locate(s, c)
     _aim(s, c)
+    f.inset[c] = o.inset[pair]
+    _see_rivals(s, c)
     gap = pair_gap(s, c)
     f.watched[c] = worst_margin(s, c, gap)
     ends = margin(s, c, f.watched[c], gap)[0] <= 0.0 and gap[0] <= 0.0
@@ -237,8 +284,12 @@ def _watch(s: SceneTables, plant: Plant, w: Workspace, pair: int) -> bool:
     for c in range(s.candidates.contacts[pair, 0], s.candidates.contacts[pair, 1]):
         if f.form[c] == NOTHING:
             continue
+        inset, rivals = f.inset[c], f.rivals[c]
+        f.inset[c] = s.candidates.inset[pair] * (_CLOSED if plant.closed[c, w.mode[c]] != 0 else 1.0)
+        _see_rivals(s, c)
         gap = pair_gap(s, c)
         worst = worst_margin(s, c, gap)
+        new |= inset != f.inset[c] or rivals != f.rivals[c]
         new |= worst != f.watched[c]
         f.watched[c] = worst
         if w.mode[c] == plant.passed[c] and -plant.takes_over[c] < gap[0] <= TOUCHING:
@@ -279,7 +330,12 @@ def exchange(plant: Plant, w: Workspace) -> bool:
                 o.value[k] = inf
         else:
             h = min(h, w.time[STEP], plant.max_step)
-            _look(s, pair, o.range[pair], 2.0 * h * (speed + push * h) + 1e-6 * o.range[pair])
+            turning = 0.0
+            for i in range(2):
+                spin = s.motion.spin[o.frames[pair, i]]
+                turning += sqrt(dot(spin, spin)) + h * push / o.size[pair, i]
+            aside = 2.0 * h * (speed + push * h) + 2.0 * o.inset[pair]
+            _look(s, pair, o.range[pair], aside, _LEVEL + 2.0 * h * turning)
         new |= _choose(s, plant, w, pair)
         new |= _watch(s, plant, w, pair)
     w.time[CAP] = longest

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from impinge.errors import InputError
 from impinge.geometry.table import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, SPHERE
 from impinge.scene.world import FREE, Layout
-from impinge.simulation.scenes.candidates import Touching, contacts_at_once, inset_of
+from impinge.simulation.scenes.candidates import Touching, contacts_at_once
 from impinge.simulation.scenes.pairs import BALL, NOTHING
 from impinge.simulation.scenes.tables import Candidates, Features
 
@@ -169,6 +169,7 @@ def feature_tables(layout: Layout, contacts: list[Contact], candidates: Candidat
         sign=np.ones(n),
         sides=np.zeros((n, 2), dtype=np.int64),
         inset=np.zeros(n),
+        rivals=np.zeros(n, dtype=np.int64),
         watched=np.zeros(n, dtype=np.int64),
         end=np.cumsum([0, *(contact.shapes is not None for contact in contacts)])[:-1],
         far=np.zeros(n),
@@ -191,7 +192,6 @@ def feature_tables(layout: Layout, contacts: list[Contact], candidates: Candidat
             f.half[c, 2], f.thick[c] = size[1], size[0]
     for pair, (begin, end) in enumerate(candidates.contacts):
         f.ball_frame[begin:end], f.surface_frame[begin:end] = candidates.frames[pair]
-        f.inset[begin:end] = inset_of(candidates, pair)
         f.far[begin:end] = candidates.range[pair]
         f.reach[begin:end] = world.radius[candidates.frames[pair]].max()
     return features

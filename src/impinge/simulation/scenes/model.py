@@ -75,12 +75,12 @@ class SceneModel:
         outputs |= dict.fromkeys(("extent", "extent_rate"), (len(self.extents), 1))
         size = sum(rows * columns for rows, columns in outputs.values())
         links = 0 if self._link_bounds is None else self._link_bounds.address
-        candidates, sides = candidate_tables(layout, touching_of(found))
-        features = feature_tables(layout, found, candidates)
+        changing = candidate_tables(layout, touching_of(found))
+        candidates, features = changing[0], feature_tables(layout, found, changing[0])
         self.takes_over = np.zeros(len(found))
         for (begin, end), depth in zip(candidates.contacts, candidates.depth, strict=True):
             self.takes_over[begin:end] = depth
-        self.tables = _tables(layout, features, (candidates, sides), len(self.inputs), (paths, links), size)
+        self.tables = _tables(layout, features, changing, len(self.inputs), (paths, links), size)
         self._packed = Struct(self.tables)
         prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.tidy))
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
@@ -173,7 +173,7 @@ class SceneModel:
 def _tables(
     layout: Layout,
     features: Features,
-    changing: tuple[Candidates, FloatArray],
+    changing: tuple[Candidates, FloatArray, FloatArray],
     nu: int,
     bounds: tuple[int, int],
     size: int,
@@ -195,6 +195,7 @@ def _tables(
         features=features,
         candidates=changing[0],
         sides=changing[1],
+        spokes=changing[2],
         motion=Motion(
             at=world.at.copy(),
             axes=world.axes.copy(),

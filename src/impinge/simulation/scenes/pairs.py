@@ -4,9 +4,11 @@
     CROSS    two lines that cross, each the center line of a round edge of some radius
     BESIDE   a place beside a line
 
-The normal points from the second feature to the first. A feature ends where a neighbor of it comes to be nearer, or, if
-the two are in each other, less deep: margins are above zero inside, in meters. Faces end a little later and edges a
-little earlier than they do, so that whoever slides over an edge is never without a feature.
+The normal points from the second feature to the first. Features end: margins are above zero inside, in meters. If the
+two are in each other, a face ends where its neighbor is less deep, as far as the first feature may touch that one at
+all; lines end by their depth earlier. Where they have such rivals, features of open contacts end a little early and
+those of closed ones a little late, so that whoever slides over an edge is never without a contact, and does not catch
+at what lies level with it.
 """
 
 from __future__ import annotations
@@ -119,7 +121,10 @@ def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
         row = s.sides[f.sides[c, 0] + k]
         carry_direction(s.motion, f.surface_frame[c], row[:3], s.local[0], jets[_V])
         inside = inner(jets[_V], jets[_W])
-        return inside[0] + row[3] + f.inset[c], inside[1], inside[2]
+        if (f.rivals[c] >> k) & 1 == 0:
+            return inside[0] + row[3] + abs(f.inset[c]), inside[1], inside[2]
+        x, y, z = times(_constant(row[4]), gap)
+        return inside[0] + row[3] - f.inset[c] + x, inside[1] + y, inside[2] + z
     line = k // 2 if f.form[c] == CROSS else 1
     x, y, z = s.along[line, 0], s.along[line, 1], s.along[line, 2]
     if k % 2 == 1:

@@ -36,7 +36,8 @@ class Features(NamedTuple):
     length: Matrix  # (n, 2): their lengths
     sign: Vector  # of two lines: 1 if their vector product points from the second to the first, else −1
     sides: IntegerMatrix  # (n, 2): of a plane, its ends are these of `SceneTables.sides`
-    inset: Vector  # how much later planes end, and lines earlier, m
+    inset: Vector  # how much earlier features end, m; later while the contact is closed
+    rivals: Integers  # of a plane's ends, bit by bit: whether the first feature may touch the face beyond it
     watched: Integers  # which end is looked at in this step
     end: Integers  # where that stands among the extents
     far: Vector  # gap while there are no two features near each other, m
@@ -57,6 +58,7 @@ class Candidates(NamedTuple):
     center: Cube  # (n, 2, 3): a place inside each shape, in its frame
     size: Matrix  # (n, 2): how far each shape reaches from there
     range: Vector  # how near features are to be looked at, m
+    inset: Vector  # see `Features`
     depth: Vector  # how deep below its surface a contact may be taken over from another, m
     owner: Integers  # (m): the contact that a candidate has now, or −1
     value: Vector  # (m): how far it was off when last looked at; infinite if it was not near
@@ -69,6 +71,7 @@ class Candidates(NamedTuple):
     round: Matrix
     length: Matrix
     sides: IntegerMatrix
+    spokes: IntegerMatrix  # (m, 4): what bounds both features are these of `SceneTables.spokes`
 
 
 class Motion(NamedTuple):
@@ -112,7 +115,8 @@ class SceneTables(NamedTuple):
     world: World
     features: Features
     candidates: Candidates
-    sides: Matrix  # (…, 4): ends of planes: n·x + d, of places seen from that of the plane
+    sides: Matrix  # (…, 5): ends of planes: n·x + d along the plane, seen from its place, and tan θ/2 of the edge there
+    spokes: Matrix  # (…, 3): from a corner along its edges, from an edge along its faces
     motion: Motion
     grips: Grips
     bodies: IntegerMatrix  # for each row, where the velocities that move its two frames stand, or −1
