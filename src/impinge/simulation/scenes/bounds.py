@@ -21,6 +21,8 @@ from impinge.scene.world import FOLLOWS, FREE, LINKED, STANDS
 from impinge.simulation.integrate.step import dense_state
 from impinge.simulation.locate.trace import clear_path, write_path, write_ranges
 from impinge.simulation.scenes.contact import locate
+from impinge.simulation.scenes.distance import FLAT
+from impinge.simulation.scenes.pairs import BALL, NOTHING
 from impinge.simulation.scenes.kernel import move
 from impinge.simulation.scenes.tables import SceneTables, tables_at
 from impinge.simulation.scenes.vectors import dot, turned
@@ -140,6 +142,9 @@ def bound_scene(plant: Plant, w: Workspace, t: float, h: float, c: int, a: float
         bounds[0] = bounds[1] = locate(s, c)
         return
     f, world = s.features, s.world
+    if f.form[c] == NOTHING:
+        bounds[0], bounds[1], bounds[2], bounds[3] = f.far[c], f.far[c], 0.0, 0.0
+        return
     one, other = f.ball_frame[c], f.surface_frame[c]
     spin = _spin(w, _TURNS, a, b) if world.kind[one] == FREE else 0.0
     swing = _spin(w, _TURNS + 4, a, b) if world.kind[other] == FREE else 0.0
@@ -154,9 +159,9 @@ def bound_scene(plant: Plant, w: Workspace, t: float, h: float, c: int, a: float
         swing = _follows(s, other, -1.0, w)
     elif world.kind[other] == LINKED:
         swing = _is_carried(s, other, -1.0, w, a, b)
-    arm = sqrt(dot(f.ball[c], f.ball[c]))
+    arm = f.reach[c]
     bounds[0], bounds[1] = -np.inf, np.inf
-    if f.flat[c] != 0 and world.kind[other] == STANDS:
+    if f.form[c] == BALL and f.surface[c] == FLAT and world.kind[other] == STANDS:
         n, low, high = w.proof.box, -_MORE * spin * arm, _MORE * spin * arm
         for i in range(3):
             n[i] = f.axes[c, i, 2]

@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 
 _NEAR = 0.1  # share of the smaller shape's size: features that are nearer than that are looked at
 _DEEP = 0.2  # share of the smaller shape's thickness: a contact may be taken over when it is no deeper than that
-_INSET = 1e-6  # share of the smaller shape's size: by how much features of open contacts end early
+_INSET = 1e-8  # share of the smaller shape's size: by how much features of open contacts end early
 _FLAT = 1e-6  # sine of the angle between two faces up to which they are one
 
 

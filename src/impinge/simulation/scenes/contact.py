@@ -10,12 +10,11 @@ normal by the least turn from a reference.
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 from impinge.compile import jit
-from impinge.contact.law import TOUCHING
 from impinge.scene.world import FOLLOWS, FREE, LINKED
+from impinge.simulation.scenes.distance import distance
 from impinge.simulation.scenes.pairs import BALL, NOTHING, margin, pair_gap, set_normal, set_slip, whole
 from impinge.simulation.scenes.tables import SceneTables
 from impinge.simulation.scenes.vectors import back, cross, dot, turned
@@ -41,34 +40,6 @@ def _add_point(motion: Any, f: int, arm: Any, sign: float, scratch: Any, rate: A
     cross(motion.twist[f], arm, scratch)
     for i in range(3):
         curve[i] += sign * scratch[i]
-
-
-@jit
-def _distance(flat: int, half: Any, thick: float, x: Any, rate: Any, n: Any, turning: Any) -> float:
-    """Return the signed distance of a place that moves; write the normal there and how it turns."""
-    for i in range(3):
-        n[i] = turning[i] = 0.0
-    if flat != 0:
-        n[2] = 1.0
-        return x[2]
-    square, deepest, face = 0.0, -1.0e300, 0
-    for i in range(3):
-        beyond = abs(x[i]) - half[i]
-        if beyond > deepest:
-            deepest, face = beyond, i
-        if beyond > 0.0:
-            n[i], turning[i] = (beyond if x[i] > 0.0 else -beyond), rate[i]
-            square += beyond * beyond
-    if square == 0.0:  # inside: the nearest face
-        n[face] = 1.0 if x[face] >= 0.0 else -1.0
-        return deepest - thick
-    size = sqrt(square)
-    for i in range(3):
-        n[i] /= size
-    along = dot(n, turning)
-    for i in range(3):
-        turning[i] = (turning[i] - along * n[i]) / size
-    return size - thick
 
 
 @jit
@@ -101,10 +72,10 @@ def place(s: SceneTables, c: int) -> float:
     back(f.axes[c], v[X], v[X])
     back(s.surface, v[RATE], v[X_RATE])
     back(s.surface, v[CURVE], v[X_CURVE])
-    gap = _distance(f.flat[c], f.half[c], f.thick[c], v[X], v[X_RATE], v[N], v[N_RATE]) - f.radius[c]
+    gap = distance(s, c, v[X], v[X_RATE], v[N], v[N_RATE], v[HERE], v[THERE]) - f.radius[c]
     for i in range(3):
         s.normal[c, i] = v[N, i]
-    return gap if abs(gap) > TOUCHING else 0.0  # what touches up to rounding touches
+    return whole(gap)
 
 
 @jit

@@ -13,6 +13,7 @@ from impinge.errors import InputError
 from impinge.geometry.table import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, SPHERE
 from impinge.scene.world import FREE, Layout
 from impinge.simulation.scenes.candidates import Touching, contacts_at_once
+from impinge.simulation.scenes.distance import CYLINDRIC, FLAT, POLYHEDRAL, ROUND
 from impinge.simulation.scenes.pairs import BALL, NOTHING
 from impinge.simulation.scenes.tables import Candidates, Features
 
@@ -27,6 +28,14 @@ _NAMES = {
     BOX: "box",
     MESH: "mesh",
     HALF_SPACE: "half-space",
+}
+_SURFACES = {
+    SPHERE: ROUND,
+    CAPSULE: ROUND,
+    BOX: ROUND,
+    CYLINDER: CYLINDRIC,
+    MESH: POLYHEDRAL,
+    HALF_SPACE: FLAT,
 }
 
 
@@ -80,8 +89,8 @@ def _balls_on(layout: Layout, a: int, b: int) -> Iterator[Ball]:
     """Yield the balls of one shape that may touch the surface of another, if it has one that balls roll on."""
     kinds, table = layout.world.shapes.kind, layout.world.shapes
     one, other = int(kinds[a]), int(kinds[b])
-    surface = (other == HALF_SPACE and one != CYLINDER) or (other in (CAPSULE, BOX) and one in (SPHERE, CAPSULE))
-    if surface or (one == other == SPHERE and (_moved(layout, a) or not _moved(layout, b))):
+    rolls = one in (SPHERE, CAPSULE) and other != SPHERE
+    if rolls or (other == HALF_SPACE and one in (BOX, MESH)) or (one == other == SPHERE and (_moved(layout, a) or not _moved(layout, b))):
         for center, radius in _balls_of(layout, a) or ():
             yield Ball(int(table.frame[a]), center, radius, b)
 
@@ -104,11 +113,11 @@ def _of_pair(layout: Layout, a: int, b: int, mu: float, who: str) -> list[Contac
         both = tuple(_balls_on(layout, b, a))
     found = [Contact(name, mu, ball=ball) for ball in both]
     found += [Contact(name, mu, shapes=(a, b))] * contacts_at_once(*kinds)
-    if not found or (CAPSULE in kinds and MESH in kinds):
+    if not found or (CYLINDER in kinds and SPHERE not in kinds):
         one, other = (layout.frames[table.frame[k]] for k in (a, b))
         raise InputError(
             who,
-            "event by event no cylinders, and meshes only with boxes, meshes and half-spaces",
+            "event by event cylinders only with spheres",
             f"'{one}' ({_NAMES[kinds[0]]}) and '{other}' ({_NAMES[kinds[1]]})",
             f"Use the law Complementarity(...), or scene.ignore('{one}', '{other}').",
         )
@@ -157,7 +166,8 @@ def feature_tables(layout: Layout, contacts: list[Contact], candidates: Candidat
         ball=np.zeros((n, 3)),
         radius=np.zeros(n),
         surface_frame=np.zeros(n, dtype=np.int64),
-        flat=np.zeros(n, dtype=np.int64),
+        surface=np.zeros(n, dtype=np.int64),
+        polytope=np.full(n, -1),
         at=np.zeros((n, 3)),
         axes=np.tile(np.eye(3), (n, 1, 1)),
         half=np.zeros((n, 3)),
@@ -184,9 +194,11 @@ def feature_tables(layout: Layout, contacts: list[Contact], candidates: Candidat
         ball, k = contact.ball, contact.ball.surface
         kind, size = table.kind[k], table.size[k]
         f.form[c], f.ball_frame[c], f.ball[c], f.radius[c] = BALL, ball.frame, ball.center, ball.radius
-        f.surface_frame[c], f.flat[c], f.at[c], f.axes[c] = table.frame[k], kind == HALF_SPACE, table.at[k], table.axes[k]
+        f.surface_frame[c], f.at[c], f.axes[c] = table.frame[k], table.at[k], table.axes[k]
+        f.surface[c] = _SURFACES[int(kind)]
+        f.polytope[c] = table.polytope[k]
         f.reach[c] = float(np.linalg.norm(ball.center))
-        if kind == BOX:
+        if kind in (BOX, CYLINDER):
             f.half[c] = size
         elif kind in (SPHERE, CAPSULE):
             f.half[c, 2], f.thick[c] = size[1], size[0]

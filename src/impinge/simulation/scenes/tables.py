@@ -25,10 +25,11 @@ class Features(NamedTuple):
     ball: Matrix  # (n, 3): the ball's center in the axes of its frame
     radius: Vector
     surface_frame: Integers
-    flat: Integers  # whether the surface is a half-space
+    surface: Integers  # ROUND, ..., of `distance`
+    polytope: Integers  # which one the surface is, or −1
     at: Matrix  # (n, 3): the surface's origin in the axes of its frame
     axes: Cube  # (n, 3, 3)
-    half: Matrix  # (n, 3): half edges
+    half: Matrix  # (n, 3): half edges; of a cylinder radius and half length
     thick: Vector  # distance of the surface from the box
     along: Matrix  # (n, 3): direction of the first feature, if it has one
     across: Matrix  # (n, 3): of the second
