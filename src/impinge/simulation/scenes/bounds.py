@@ -22,10 +22,10 @@ from impinge.simulation.integrate.step import dense_state
 from impinge.simulation.locate.trace import clear_path, write_path, write_ranges
 from impinge.simulation.scenes.contact import locate
 from impinge.simulation.scenes.distance import FLAT
-from impinge.simulation.scenes.pairs import BALL, NOTHING
 from impinge.simulation.scenes.kernel import move
+from impinge.simulation.scenes.pairs import BALL, NOTHING
 from impinge.simulation.scenes.tables import SceneTables, tables_at
-from impinge.simulation.scenes.vectors import dot, turned
+from impinge.simulation.scenes.vectors import turned
 from impinge.simulation.system.plant import Plant, Workspace
 
 # Rows of the paths: p_a − p_b, as far as these are free or stand still, then the quaternions of both.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.geometry.table import BOX, CAPSULE, MESH
+from impinge.geometry.table import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH
 from impinge.scene.world import Layout
-from impinge.simulation.scenes.pairs import BESIDE, CORNER, CROSS
+from impinge.simulation.scenes.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER, RIMS
 from impinge.simulation.scenes.tables import Candidates
 
 FloatArray = NDArray[np.float64]
@@ -18,6 +18,8 @@ FloatArray = NDArray[np.float64]
 _NEAR = 0.1  # share of the smaller shape's size: features that are nearer than that are looked at
 _DEEP = 0.2  # share of the smaller shape's thickness: a contact may be taken over when it is no deeper than that
 _INSET = 1e-8  # share of the smaller shape's size: by how much features of open contacts end early
+_ON_RIM = 8  # places on the rim of a cylinder on which it stands
+_ENDLESS = 1e6  # m: the size of a half-space
 _FLAT = 1e-6  # sine of the angle between two faces up to which they are one
 
 
@@ -38,6 +40,7 @@ class _Solid(NamedTuple):
         corners: (v, 3).
         lines: (e, 7): where each begins, its direction and its length.
         radius: of the lines.
+        rims: (r, 7): center, outward axis and radius of each.
         faces: (f, 6): a place on each, its outward normal.
         sides: of each face its ends (…, 5), as in `SceneTables.sides`.
         spokes: of each corner, then of each line, what bounds it (…, 3), as in `SceneTables.spokes`.
@@ -49,6 +52,7 @@ class _Solid(NamedTuple):
     corners: FloatArray
     lines: FloatArray
     radius: float
+    rims: FloatArray
     faces: FloatArray
     sides: list[FloatArray]
     spokes: list[FloatArray]
@@ -56,25 +60,60 @@ class _Solid(NamedTuple):
 
 def contacts_at_once(one: int, other: int) -> int:
     """Return how many contacts two shapes of some kinds have at once, at most; 0 if their features never change."""
-    if {one, other} <= {BOX, MESH}:
+    kinds = {one, other}
+    if kinds <= {BOX, MESH, CYLINDER}:
         return 16
-    if CAPSULE in (one, other) and {one, other} <= {CAPSULE, BOX, MESH}:
+    if kinds == {CYLINDER, HALF_SPACE}:
+        return _ON_RIM + 2
+    if CAPSULE in kinds and kinds <= {CAPSULE, BOX, MESH, CYLINDER}:
         return 1 if one == other else 4
     return 0
+
+
+def _bar(at: FloatArray, R: FloatArray, size: FloatArray, flat: bool) -> _Solid:
+    """Return what of a capsule may meet others, or of a cylinder, whose ends are flat."""
+    line = np.concatenate([at - size[1] * R[:, 2], R[:, 2], [2 * size[1]]])
+    none, radius = np.zeros((0, 3)), float(size[0])
+    if not flat:
+        round_ = np.zeros((0, 7)), np.zeros((0, 6)), list[FloatArray](), [none]
+        return _Solid(at, float(radius + size[1]), radius, none, line[None], radius, *round_)
+    angles = 2 * np.pi * np.arange(_ON_RIM) / _ON_RIM
+    out = np.cos(angles)[:, None] * R[:, 0] + np.sin(angles)[:, None] * R[:, 1]
+    ends = [(at + sign * size[1] * R[:, 2], sign * R[:, 2]) for sign in (-1.0, 1.0)]
+    circle = np.array([[0.0, 0.0, 0.0, radius, 1.0]])
+    return _Solid(
+        center=at,
+        size=float(np.hypot(*size[:2])),
+        thickness=float(min(size[:2])),
+        corners=np.concatenate([place + radius * out for place, _ in ends]),
+        lines=line[None],
+        radius=radius,
+        rims=np.array([[*place, *axis, radius] for place, axis in ends]),
+        faces=np.array([[*place, *axis] for place, axis in ends]),
+        sides=[circle, circle],
+        spokes=[
+            *(np.array([-x, -axis, np.cross(axis, x), -np.cross(axis, x)]) for _, axis in ends for x in out),
+            none,
+        ],
+    )
 
 
 def _solid(layout: Layout, k: int) -> _Solid:
     shapes = layout.world.shapes
     at, R, size = shapes.at[k], shapes.axes[k], shapes.size[k]
-    if shapes.kind[k] == CAPSULE:
-        line = np.concatenate([at - size[1] * R[:, 2], R[:, 2], [2 * size[1]]])
-        none = np.zeros((0, 3))
-        return _Solid(at, float(size[0] + size[1]), float(size[0]), none, line[None], float(size[0]), none, [], [none])
+    if shapes.kind[k] in (CAPSULE, CYLINDER):
+        return _bar(at, R, size, bool(shapes.kind[k] == CYLINDER))
+    if shapes.kind[k] == HALF_SPACE:
+        none, plane = np.zeros((0, 3)), np.array([[*at, *R[:, 2]]])
+        nothing = none, np.zeros((0, 7)), 0.0, np.zeros((0, 7))
+        return _Solid(at, _ENDLESS, _ENDLESS, *nothing, plane, [np.zeros((0, 5))], [])
     t, which = shapes.polytopes, int(shapes.polytope[k])
     vertices = t.vertices[t.first_vertex[which] : t.first_vertex[which + 1]]
     edges = t.edges[t.first_edge[which] : t.first_edge[which + 1]]
     planes = t.planes[t.first_face[which] : t.first_face[which + 1]]
-    loops = [t.loops[t.first_loop[f] : t.first_loop[f + 1]] for f in range(t.first_face[which], t.first_face[which + 1])]
+    loops = [
+        t.loops[t.first_loop[f] : t.first_loop[f + 1]] for f in range(t.first_face[which], t.first_face[which + 1])
+    ]
     inside = vertices.mean(axis=0)
     corners = at + vertices @ R.T
     center = at + R @ inside
@@ -90,6 +129,7 @@ def _solid(layout: Layout, k: int) -> _Solid:
         corners=corners,
         lines=np.column_stack([corners[edges[:, 0]], along / lengths[:, None], lengths]),
         radius=0.0,
+        rims=np.zeros((0, 7)),
         faces=np.column_stack([places, normals]),
         sides=[np.array(list(_sides(f, edges, places, normals, offsets))).reshape(-1, 5) for f in range(len(places))],
         spokes=[*_edges_from(corners, edges), *_faces_from(along / lengths[:, None], edges, normals)],
@@ -192,15 +232,28 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
                     sizes = (0.0, 0.0), (0.0, 0.0)
                     where = span(of_faces, f)
                     rows.add(CORNER, turned, corner, face[:3], still, face[3:], *sizes, (*by, *none), where)
-                for line in b.lines if b.radius > 0.0 else ():
+                for line in b.lines if b.radius > 0.0 and not len(a.rims) else ():
                     sizes = (0.0, b.radius), (0.0, line[6])
                     rows.add(BESIDE, turned, corner, line[:3], still, line[3:6], *sizes, (*by, *none))
+            for rim in a.rims:
+                sizes = (0.0, 0.0), (rim[6], 0.0)
+                for f, face in enumerate(b.faces):
+                    where = span(of_faces, f)
+                    rows.add(OVER, turned, rim[:3], face[:3], rim[3:6], face[3:], *sizes, (*none, *none), where)
+                for j, line in enumerate(b.lines):
+                    sizes = (0.0, b.radius), (rim[6], line[6])
+                    by = (*none, *span(of_b, len(b.corners) + j))
+                    rows.add(ACROSS, turned, rim[:3], line[:3], rim[3:6], line[3:6], *sizes, by)
         (a, _, of_a), (b, _, of_b) = known[pair.one], known[pair.other]
         for i, one in enumerate(a.lines):
             for j, line in enumerate(b.lines):
                 sizes = (a.radius, b.radius), (one[6], line[6])
                 by = (*span(of_a, len(a.corners) + i), *span(of_b, len(b.corners) + j))
                 rows.add(CROSS, 0, one[:3], line[:3], one[3:6], line[3:6], *sizes, by)
+        for rim in a.rims:
+            for edge in b.rims:
+                sizes = (0.0, 0.0), (rim[6], edge[6])
+                rows.add(RIMS, 0, rim[:3], edge[:3], rim[3:6], edge[3:6], *sizes, (*none, *none))
         first.append(len(rows.form))
     numbers = np.array(rows.numbers).reshape(-1, 16)
     solids = [(known[pair.one].solid, known[pair.other].solid) for pair in pairs]
@@ -223,6 +276,7 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
         across=np.ascontiguousarray(numbers[:, 9:12]),
         round=np.ascontiguousarray(numbers[:, 12:14]),
         length=np.ascontiguousarray(numbers[:, 14:]),
+        angle=np.zeros((len(numbers), 2)),
         sides=np.array(rows.sides, dtype=np.int64).reshape(-1, 2),
         spokes=np.array(rows.spokes, dtype=np.int64).reshape(-1, 4),
     )

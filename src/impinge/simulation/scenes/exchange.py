@@ -14,146 +14,37 @@ from typing import Any
 
 from impinge.compile import entry, jit
 from impinge.contact.law import TOUCHING
-from impinge.geometry.features import relate
 from impinge.simulation.scenes.contact import locate
 from impinge.simulation.scenes.kernel import move
-from impinge.simulation.scenes.pairs import CORNER, CROSS, NOTHING, margin, pair_gap, worst_margin
+from impinge.simulation.scenes.nearness import KEPT, leads_away, look
+from impinge.simulation.scenes.pairs import ACROSS, CORNER, CROSS, NOTHING, RIMS, margin, pair_gap, worst_margin
 from impinge.simulation.scenes.tables import SceneTables, tables_at
-from impinge.simulation.scenes.vectors import back, cross, dot, turned
+from impinge.simulation.scenes.vectors import back, dot, turned
 from impinge.simulation.system.plant import CAP, STEP, TIME, Plant, Workspace
 
-_PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
-_KEPT = 1.5  # how much farther a candidate may be while it is a contact
 _LEVEL = 1e-2  # sine up to which what leads away from a feature may come nearer along the normal
 _CLOSED = -2.0  # how much earlier features of closed contacts end, in those of open ones
 _FAST = 20.0  # m/s²: how much faster bodies may become within a step without being looked at
 
 # Rows of `SceneTables.local` that are free while candidates are looked at.
-_AT, _TO, _AXIS, _ACROSS, _AWAY = 0, 1, 2, 3, 4
+_AT, _TO, _AXIS, _ACROSS = 0, 1, 2, 3
 
 
 @jit
-def _reach_at(s: SceneTables, f: int, place: Any, size: float, out: Any) -> float:
-    """Write where a place of a frame is; return how fast what is around it may move because the frame turns."""
+def _middle(s: SceneTables, f: int, place: Any, out: Any) -> None:
+    """Write where a place of a frame is."""
     turned(s.motion.axes[f], place, out)
-    away = sqrt(dot(out, out)) + size
     for i in range(3):
         out[i] += s.motion.at[f, i]
-    return sqrt(dot(s.motion.spin[f], s.motion.spin[f])) * away
 
 
 @jit
-def _shift(p: Any, x: Any, R: Any, out: Any) -> None:
-    turned(R, p, out)
+def _swing(s: SceneTables, f: int, place: Any, size: float) -> float:
+    """Return how fast what is within a distance of a place moves because a frame turns."""
+    square = 0.0
     for i in range(3):
-        out[i] += x[i]
-
-
-@jit
-def _leads_away(s: SceneTables, first: int, last: int, n: Any, level: float) -> bool:
-    """Tell whether all that bounds a feature leads away along a normal, in the same axes."""
-    away = True
-    for j in range(first, last):
-        away &= dot(s.spokes[j], n) >= -level
-    return away
-
-
-@jit
-def _corner_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
-    o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
-    _shift(o.ball[k], x, R, p)
-    for i in range(3):
-        p[i] -= o.at[k, i]
-    gap = dot(o.across[k], p) - o.round[k, 0]
-    if not -deep <= gap <= near:
-        return inf
-    off = abs(gap)
-    for j in range(o.sides[k, 0], o.sides[k, 1]):
-        inside = dot(s.sides[j], p) + s.sides[j, 3]
-        if inside < -aside:
-            return inf
-        off = max(off, -inside)
-    back(R, o.across[k], n)
-    return off if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
-
-
-@jit
-def _beyond(x: float, length: float) -> float:
-    """Return how far a place along a line is beyond its ends."""
-    return max(-x, x - length)
-
-
-@jit
-def _cross_off(
-    s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, side: Any
-) -> float:
-    o, p, d, n = s.candidates, s.local[_TO], s.local[_AXIS], s.local[_ACROSS]
-    turned(R, o.along[k], d)
-    cross(d, o.across[k], n)
-    square = dot(n, n)
-    if square < _PARALLEL * _PARALLEL:
-        return inf
-    sine = sqrt(square)
-    _shift(o.ball[k], x, R, p)
-    for i in range(3):
-        p[i] -= o.at[k, i]
-    sign = 1.0 if dot(n, side) > 0.0 else -1.0
-    gap = sign * dot(n, p) / sine - o.round[k, 0] - o.round[k, 1]
-    if not -deep <= gap <= near:
-        return inf
-    cosine, along, across = dot(d, o.across[k]), dot(d, p), dot(o.across[k], p)
-    one = (cosine * across - along) / square
-    beyond = max(_beyond(one, o.length[k, 0]), _beyond(across + cosine * one, o.length[k, 1]))
-    if beyond * max(sine, 0.05) > aside:
-        return inf
-    for i in range(3):
-        n[i] *= -sign / sine
-    if not _leads_away(s, o.spokes[k, 2], o.spokes[k, 3], n, level):
-        return inf
-    for i in range(3):
-        p[i] = -n[i]
-    back(R, p, n)
-    return max(abs(gap), beyond) if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
-
-
-@jit
-def _beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
-    o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
-    _shift(o.ball[k], x, R, p)
-    for i in range(3):
-        p[i] -= o.at[k, i]
-    along = dot(o.across[k], p)
-    square = max(dot(p, p) - along * along, 0.0)
-    gap, beyond = sqrt(square) - o.round[k, 0] - o.round[k, 1], _beyond(along, o.length[k, 1])
-    if not (-deep <= gap <= near and beyond <= aside):
-        return inf
-    for i in range(3):
-        p[i] = (p[i] - along * o.across[k, i]) / max(sqrt(square), 1e-300)
-    back(R, p, n)
-    return max(abs(gap), beyond) if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
-
-
-@jit
-def _look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> None:
-    """Write for all candidates of a pair how far they are from meeting, infinite if they are not near."""
-    o, m = s.candidates, s.motion
-    side, x, R = s.local[_AWAY], s.local[_AT], s.relative
-    for turn in range(2):
-        first, second = o.frames[pair, turn], o.frames[pair, 1 - turn]
-        relate(m.at[second], m.axes[second], m.at[first], m.axes[first], x, R)
-        _shift(o.center[pair, turn], x, R, side)
-        for i in range(3):
-            side[i] -= o.center[pair, 1 - turn, i]
-        for k in range(o.first[pair], o.first[pair + 1]):
-            if o.turned[k] != turn:
-                continue
-            more = _KEPT if o.owner[k] >= 0 else 1.0
-            if o.form[k] == CORNER:
-                o.value[k] = _corner_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
-            elif o.form[k] == CROSS:
-                o.value[k] = _cross_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
-            else:
-                o.value[k] = _beside_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
+        square += (place[i] - s.motion.at[f, i]) ** 2
+    return sqrt(dot(s.motion.spin[f], s.motion.spin[f])) * (sqrt(square) + size)
 
 
 @jit
@@ -191,14 +82,28 @@ def _see_rivals(s: SceneTables, c: int) -> None:
     f.rivals[c] = 0
     if f.form[c] != CORNER:
         return
+    carried = s.local[_ACROSS]
+    _middle(s, f.ball_frame[c], f.ball[c], carried)
+    for i in range(3):
+        carried[i] -= s.motion.at[f.surface_frame[c], i]
+    back(s.motion.axes[f.surface_frame[c]], carried, carried)
+    for i in range(3):
+        carried[i] -= f.at[c, i]
+    away = dot(carried, f.across[c])
     for j in range(f.sides[c, 0], f.sides[c, 1]):
         share = s.sides[j, 4]
         cosine = (1.0 - share * share) / (1.0 + share * share)
         for i in range(3):
             n[i] = cosine * f.across[c, i] - (2.0 * share / (1.0 + share * share)) * s.sides[j, i]
+        if dot(n, n) == 0.0:  # a circle, beyond which the side of a cylinder is
+            for i in range(3):
+                n[i] = carried[i] - away * f.across[c, i]
+            size = sqrt(dot(n, n))
+            for i in range(3):
+                n[i] /= max(size, 1e-300)
         turned(s.motion.axes[f.surface_frame[c]], n, m)
         back(s.motion.axes[f.ball_frame[c]], m, m)
-        if _leads_away(s, o.spokes[k, 0], o.spokes[k, 1], m, _LEVEL):
+        if leads_away(s, o.spokes[k, 0], o.spokes[k, 1], m, _LEVEL):
             f.rivals[c] |= 1 << (j - f.sides[c, 0])
 
 
@@ -213,7 +118,8 @@ def _take(s: SceneTables, plant: Plant, w: Workspace, pair: int, c: int, k: int)
         f.ball[c, i], f.at[c, i] = o.ball[k, i], o.at[k, i]
         f.along[c, i], f.across[c, i] = o.along[k, i], o.across[k, i]
     for i in range(2):
-        f.round[c, i], f.length[c, i], f.sides[c, i] = o.round[k, i], o.length[k, i], o.sides[k, i]
+        f.round[c, i], f.length[c, i] = o.round[k, i], o.length[k, i]
+        f.angle[c, i], f.sides[c, i] = o.angle[k, i], o.sides[k, i]
     for n in range(1 + f.slips[c + 1] - f.slips[c]):
         row = s.nh + c if n == 0 else s.nh + f.radius.size + f.slips[c] + n - 1
         for j in range(2):
@@ -221,7 +127,7 @@ def _take(s: SceneTables, plant: Plant, w: Workspace, pair: int, c: int, k: int)
             s.bodies[row, j], s.width[row, j] = s.block[frame, 0], s.block[frame, 1]
         for j in range(2 * s.widest):
             s.J[row, j] = s.X[row, j] = 0.0
-    if o.form[k] == CROSS:
+    if o.form[k] == CROSS or o.form[k] == ACROSS or o.form[k] == RIMS:
         f.sign[c] = 1.0
         locate(s, c)
         n = s.local[_TO]
@@ -302,8 +208,11 @@ def _fastest(s: SceneTables, pair: int) -> tuple[float, float, float]:
     """Return how far two shapes are apart at least, how fast they may approach, and how much faster they may become."""
     o, m, one, other = s.candidates, s.motion, s.local[_AT], s.local[_TO]
     a, b = o.frames[pair, 0], o.frames[pair, 1]
-    spin = _reach_at(s, a, o.center[pair, 0], o.size[pair, 0], one)
-    swing = _reach_at(s, b, o.center[pair, 1], o.size[pair, 1], other)
+    _middle(s, a, o.center[pair, 0], one)
+    _middle(s, b, o.center[pair, 1], other)
+    place, size = (one, o.size[pair, 0]) if o.size[pair, 0] <= o.size[pair, 1] else (other, o.size[pair, 1])
+    size += o.range[pair]
+    spin, swing = _swing(s, a, place, size), _swing(s, b, place, size)
     square = rate = push = 0.0
     for i in range(3):
         square += (one[i] - other[i]) ** 2
@@ -325,7 +234,7 @@ def exchange(plant: Plant, w: Workspace) -> bool:
         near = max(apart, o.range[pair])
         h = near / (speed + sqrt(speed * speed + push * near))
         longest = min(longest, h)
-        if apart > _KEPT * o.range[pair]:
+        if apart > KEPT * o.range[pair]:
             for k in range(o.first[pair], o.first[pair + 1]):
                 o.value[k] = inf
         else:
@@ -335,7 +244,7 @@ def exchange(plant: Plant, w: Workspace) -> bool:
                 spin = s.motion.spin[o.frames[pair, i]]
                 turning += sqrt(dot(spin, spin)) + h * push / o.size[pair, i]
             aside = 2.0 * h * (speed + push * h) + 2.0 * o.inset[pair]
-            _look(s, pair, o.range[pair], aside, _LEVEL + 2.0 * h * turning)
+            look(s, pair, o.range[pair], aside, _LEVEL + 2.0 * h * turning)
         new |= _choose(s, plant, w, pair)
         new |= _watch(s, plant, w, pair)
     w.time[CAP] = longest

@@ -21,14 +21,6 @@ FloatArray = NDArray[np.float64]
 
 # With more contacts than this the tables of all against all fill the memory.
 MOST = 200
-_NAMES = {
-    SPHERE: "sphere",
-    CAPSULE: "capsule",
-    CYLINDER: "cylinder",
-    BOX: "box",
-    MESH: "mesh",
-    HALF_SPACE: "half-space",
-}
 _SURFACES = {
     SPHERE: ROUND,
     CAPSULE: ROUND,
@@ -90,7 +82,11 @@ def _balls_on(layout: Layout, a: int, b: int) -> Iterator[Ball]:
     kinds, table = layout.world.shapes.kind, layout.world.shapes
     one, other = int(kinds[a]), int(kinds[b])
     rolls = one in (SPHERE, CAPSULE) and other != SPHERE
-    if rolls or (other == HALF_SPACE and one in (BOX, MESH)) or (one == other == SPHERE and (_moved(layout, a) or not _moved(layout, b))):
+    if (
+        rolls
+        or (other == HALF_SPACE and one in (BOX, MESH))
+        or (one == other == SPHERE and (_moved(layout, a) or not _moved(layout, b)))
+    ):
         for center, radius in _balls_of(layout, a) or ():
             yield Ball(int(table.frame[a]), center, radius, b)
 
@@ -100,8 +96,8 @@ def _moved(layout: Layout, shape: int) -> bool:
     return bool(layout.world.dynamic[layout.world.shapes.frame[shape]])
 
 
-def _of_pair(layout: Layout, a: int, b: int, mu: float, who: str) -> list[Contact]:
-    """Return all contacts that two shapes may have, with the name of their frames, or raise the error that fits."""
+def _of_pair(layout: Layout, a: int, b: int, mu: float) -> list[Contact]:
+    """Return all contacts that two shapes may have, with the name of their frames."""
     world, table = layout.world, layout.world.shapes
     frames = sorted(
         (int(table.frame[a]), int(table.frame[b])), key=lambda f: (world.dynamic[f] == 0, world.kind[f] != FREE)
@@ -113,14 +109,6 @@ def _of_pair(layout: Layout, a: int, b: int, mu: float, who: str) -> list[Contac
         both = tuple(_balls_on(layout, b, a))
     found = [Contact(name, mu, ball=ball) for ball in both]
     found += [Contact(name, mu, shapes=(a, b))] * contacts_at_once(*kinds)
-    if not found or (CYLINDER in kinds and SPHERE not in kinds):
-        one, other = (layout.frames[table.frame[k]] for k in (a, b))
-        raise InputError(
-            who,
-            "event by event cylinders only with spheres",
-            f"'{one}' ({_NAMES[kinds[0]]}) and '{other}' ({_NAMES[kinds[1]]})",
-            f"Use the law Complementarity(...), or scene.ignore('{one}', '{other}').",
-        )
     return found
 
 
@@ -136,7 +124,7 @@ def find_contacts(layout: Layout, who: str) -> list[Contact]:
         if fa == fb or key in excluded or not (_moved(layout, a) or _moved(layout, b)):
             continue
         mu = coefficients.get(key, float(min(table.friction[a], table.friction[b])))
-        found.setdefault((min(fa, fb), max(fa, fb)), []).extend(_of_pair(layout, a, b, mu, who))
+        found.setdefault((min(fa, fb), max(fa, fb)), []).extend(_of_pair(layout, a, b, mu))
     named = [
         contact if len(of_pair) == 1 else replace(contact, name=f"{contact.name}_{k + 1}")
         for of_pair in found.values()
@@ -176,6 +164,7 @@ def feature_tables(layout: Layout, contacts: list[Contact], candidates: Candidat
         across=np.zeros((n, 3)),
         round=np.zeros((n, 2)),
         length=np.zeros((n, 2)),
+        angle=np.zeros((n, 2)),
         sign=np.ones(n),
         sides=np.zeros((n, 2), dtype=np.int64),
         inset=np.zeros(n),

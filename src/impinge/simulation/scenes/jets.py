@@ -5,7 +5,7 @@ By products and roots of these the gap of two features is differentiated twice e
 
 from __future__ import annotations
 
-from math import sqrt
+from math import cos, sin, sqrt
 from typing import Any
 
 from impinge.compile import jit
@@ -64,6 +64,32 @@ def root(x: Number) -> Number:
     r = sqrt(x[0])
     first = 0.5 * x[1] / r
     return r, first, (0.5 * x[2] - first * first) / r
+
+
+@jit
+def plus(x: Number, y: Number) -> Number:
+    """Return the sum of two numbers that move."""
+    return x[0] + y[0], x[1] + y[1], x[2] + y[2]
+
+
+@jit
+def minus(x: Number, y: Number) -> Number:
+    """Return the difference of two numbers that move."""
+    return x[0] - y[0], x[1] - y[1], x[2] - y[2]
+
+
+@jit
+def fixed(x: float) -> Number:
+    """Return a number that does not move."""
+    return x, 0.0, 0.0
+
+
+@jit
+def cosine_and_sine(x: Number) -> tuple[Number, Number]:
+    """Return cosine and sine of an angle that moves."""
+    c, s = cos(x[0]), sin(x[0])
+    square = x[1] * x[1]
+    return (c, -s * x[1], -c * square - s * x[2]), (s, c * x[1], -s * square + c * x[2])
 
 
 @jit

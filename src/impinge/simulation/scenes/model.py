@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from impinge.compile import Kernel, Struct, prepare
 from impinge.compile.kernels.bounds import FIELDS
 from impinge.contact.law import Law
-from impinge.errors import InputError, unknown_name
+from impinge.errors import unknown_name
 from impinge.geometry.rotation import EXACT
 from impinge.model import Gap, Quantity, values_of
 from impinge.scene.faults import bad_pose, lost_pose, pose_fault
@@ -25,7 +25,8 @@ from impinge.simulation.scenes.candidates import candidate_tables
 from impinge.simulation.scenes.contact import VECTORS
 from impinge.simulation.scenes.exchange import exchange
 from impinge.simulation.scenes.features import feature_tables, find_contacts, touching_of
-from impinge.simulation.scenes.pairs import JETS, NOTHING
+from impinge.simulation.scenes.pairs import NOTHING
+from impinge.simulation.scenes.rings import JETS
 from impinge.simulation.scenes.tables import Candidates, Features, Grips, LinkBounds, Motion, SceneTables
 
 FloatArray = NDArray[np.float64]

@@ -3,6 +3,9 @@
     CORNER   a place, of a ball of some radius, over a plane of the other
     CROSS    two lines that cross, each the center line of a round edge of some radius
     BESIDE   a place beside a line
+    OVER     the rim of a cylinder over a plane
+    ACROSS   a rim and a line that cross
+    RIMS     two rims that cross
 
 The normal points from the second feature to the first. Features end: margins are above zero inside, in meters. If the
 two are in each other, a face ends where its neighbor is less deep, as far as the first feature may touch that one at
@@ -20,27 +23,26 @@ from impinge.simulation.scenes.jets import (
     add,
     carry_direction,
     carry_point,
+    fixed,
     inner,
     inverse,
+    minus,
     outer,
+    plus,
     scaled,
     times,
     unit,
 )
+from impinge.simulation.scenes.rings import LEVEL, rim_across_line, rim_across_rim, rim_over_plane
 from impinge.simulation.scenes.tables import SceneTables
 from impinge.simulation.scenes.vectors import back, cross
 
 # What a contact is of; NOTHING: none now. A BALL is one with a surface, see `contact`.
-NOTHING, BALL, CORNER, CROSS, BESIDE = -1, 0, 1, 2, 3
+NOTHING, BALL, CORNER, CROSS, BESIDE, OVER, ACROSS, RIMS = -1, 0, 1, 2, 3, 4, 5, 6
 # Rows of `SceneTables.jets`: places and directions of both features, normal, touching point, and others in passing.
 _P, _D, _Q, _E, _N, _X, _W, _V = 0, 1, 2, 3, 4, 5, 6, 7
-JETS = 8
+_ENDLESS = (1.0, 0.0, 0.0)  # how far a contact is from the end of what has none
 _MINUS = (-1.0, 0.0, 0.0)
-
-
-@jit
-def _constant(x: float) -> Number:
-    return x, 0.0, 0.0
 
 
 @jit
@@ -57,7 +59,7 @@ def _corner(s: SceneTables, c: int) -> Number:
     f, jets = s.features, s.jets
     carry_direction(s.motion, f.surface_frame[c], f.across[c], s.local[0], jets[_N])
     away = inner(jets[_W], jets[_N])
-    add(jets[_P], _constant(-f.round[c, 0]), jets[_N], jets[_X])
+    add(jets[_P], fixed(-f.round[c, 0]), jets[_N], jets[_X])
     return away[0] - f.round[c, 0], away[1], away[2]
 
 
@@ -68,7 +70,7 @@ def _cross(s: SceneTables, c: int) -> Number:
     carry_direction(s.motion, f.surface_frame[c], f.across[c], s.local[0], jets[_E])
     outer(jets[_D], jets[_E], jets[_N])
     unit(jets[_N], jets[_N])
-    scaled(_constant(f.sign[c]), jets[_N], jets[_N])
+    scaled(fixed(f.sign[c]), jets[_N], jets[_N])
     away, d = inner(jets[_W], jets[_N]), inner(jets[_D], jets[_E])
     along, back_ = inner(jets[_D], jets[_W]), inner(jets[_E], jets[_W])
     square, both = times(d, d), times(d, back_)
@@ -78,7 +80,7 @@ def _cross(s: SceneTables, c: int) -> Number:
     for k in range(3):
         s.along[0, k], s.along[1, k] = one[k], back_[k] + shared[k]
     add(jets[_P], one, jets[_D], jets[_X])
-    add(jets[_X], _constant(-f.round[c, 0]), jets[_N], jets[_X])
+    add(jets[_X], fixed(-f.round[c, 0]), jets[_N], jets[_X])
     return away[0] - f.round[c, 0] - f.round[c, 1], away[1], away[2]
 
 
@@ -91,7 +93,7 @@ def _beside(s: SceneTables, c: int) -> Number:
         s.along[1, k] = along[k]
     add(jets[_W], (-along[0], -along[1], -along[2]), jets[_E], jets[_N])
     away = unit(jets[_N], jets[_N])
-    add(jets[_P], _constant(-f.round[c, 0]), jets[_N], jets[_X])
+    add(jets[_P], fixed(-f.round[c, 0]), jets[_N], jets[_X])
     return away[0] - f.round[c, 0] - f.round[c, 1], away[1], away[2]
 
 
@@ -99,33 +101,60 @@ def _beside(s: SceneTables, c: int) -> Number:
 def pair_gap(s: SceneTables, c: int) -> Number:
     """Return the gap of a contact of two features with its rates; write normal and touching point."""
     _carry(s, c)
-    if s.features.form[c] == CORNER:
+    form = s.features.form[c]
+    if form == CORNER:
         return _corner(s, c)
-    return _cross(s, c) if s.features.form[c] == CROSS else _beside(s, c)
+    if form == CROSS:
+        return _cross(s, c)
+    if form == BESIDE:
+        return _beside(s, c)
+    if form == OVER:
+        return rim_over_plane(s, c)
+    return rim_across_line(s, c) if form == ACROSS else rim_across_rim(s, c)
 
 
 @jit
 def margin_count(s: SceneTables, c: int) -> int:
     """Return how many ends the features of a contact have."""
     f = s.features
-    if f.form[c] == CORNER:
-        return f.sides[c, 1] - f.sides[c, 0]
-    return 4 if f.form[c] == CROSS else 2
+    form, sides = f.form[c], f.sides[c, 1] - f.sides[c, 0]
+    if form == CORNER:
+        return sides
+    if form == OVER:
+        return sides + 1
+    if form == CROSS:
+        return 4
+    return 0 if form == RIMS else 2
+
+
+@jit
+def _from_side(s: SceneTables, c: int, k: int, gap: Number) -> Number:
+    """Return how far the touching point is from an end of a plane: a straight one, or a circle."""
+    f, jets, row = s.features, s.jets, s.sides[s.features.sides[c, 0] + k]
+    if row[0] == 0.0 and row[1] == 0.0 and row[2] == 0.0:
+        away, square = inner(jets[_W], jets[_N]), inner(jets[_W], jets[_W])
+        off = minus(times(away, away), square)
+        inside = times(fixed(0.5 / row[3]), plus(fixed(row[3] * row[3]), off))
+    else:
+        carry_direction(s.motion, f.surface_frame[c], row[:3], s.local[0], jets[_V])
+        inside = plus(inner(jets[_V], jets[_W]), fixed(row[3]))
+    if (f.rivals[c] >> k) & 1 == 0:
+        return inside[0] + abs(f.inset[c]), inside[1], inside[2]
+    return plus(plus(inside, fixed(-f.inset[c])), times(fixed(row[4]), gap))
 
 
 @jit
 def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
     """Return how far a contact is from one of its ends, with its rates, where `pair_gap` has just been called."""
-    f, jets = s.features, s.jets
-    if f.form[c] == CORNER:
-        row = s.sides[f.sides[c, 0] + k]
-        carry_direction(s.motion, f.surface_frame[c], row[:3], s.local[0], jets[_V])
-        inside = inner(jets[_V], jets[_W])
-        if (f.rivals[c] >> k) & 1 == 0:
-            return inside[0] + row[3] + abs(f.inset[c]), inside[1], inside[2]
-        x, y, z = times(_constant(row[4]), gap)
-        return inside[0] + row[3] - f.inset[c] + x, inside[1] + y, inside[2] + z
-    line = k // 2 if f.form[c] == CROSS else 1
+    f = s.features
+    form = f.form[c]
+    if form == RIMS:
+        return _ENDLESS
+    if form == OVER and k == f.sides[c, 1] - f.sides[c, 0]:
+        return s.along[0, 0] - LEVEL * f.length[c, 0], s.along[0, 1], s.along[0, 2]
+    if form == CORNER or form == OVER:
+        return _from_side(s, c, k, gap)
+    line = k // 2 if form == CROSS else 1
     x, y, z = s.along[line, 0], s.along[line, 1], s.along[line, 2]
     if k % 2 == 1:
         x, y, z = f.length[c, line] - x, -y, -z
@@ -191,4 +220,3 @@ def set_slip(s: SceneTables, c: int, ARM: int, REACH: int, U: int, U_RATE: int, 
 def whole(gap: float) -> float:
     """Return a gap; what touches up to rounding touches."""
     return gap if abs(gap) > TOUCHING else 0.0
-

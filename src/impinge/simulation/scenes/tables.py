@@ -34,7 +34,8 @@ class Features(NamedTuple):
     along: Matrix  # (n, 3): direction of the first feature, if it has one
     across: Matrix  # (n, 3): of the second
     round: Matrix  # (n, 2): their radii
-    length: Matrix  # (n, 2): their lengths
+    length: Matrix  # (n, 2): their lengths; of a rim its radius
+    angle: Matrix  # (n, 2): where on a rim the touching point is
     sign: Vector  # of two lines: 1 if their vector product points from the second to the first, else −1
     sides: IntegerMatrix  # (n, 2): of a plane, its ends are these of `SceneTables.sides`
     inset: Vector  # how much earlier features end, m; later while the contact is closed
@@ -71,6 +72,7 @@ class Candidates(NamedTuple):
     across: Matrix
     round: Matrix
     length: Matrix
+    angle: Matrix
     sides: IntegerMatrix
     spokes: IntegerMatrix  # (m, 4): what bounds both features are these of `SceneTables.spokes`
 
@@ -116,7 +118,8 @@ class SceneTables(NamedTuple):
     world: World
     features: Features
     candidates: Candidates
-    sides: Matrix  # (…, 5): ends of planes: n·x + d along the plane, seen from its place, and tan θ/2 of the edge there
+    sides: Matrix  # (…, 5): ends of planes: n·x + d along the plane, seen from its place, and tan θ/2 of the edge
+    # there; without a direction a circle of radius d about that place
     spokes: Matrix  # (…, 3): from a corner along its edges, from an edge along its faces
     motion: Motion
     grips: Grips

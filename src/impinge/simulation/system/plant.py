@@ -289,7 +289,21 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         seen=np.zeros(plant.ny or plant.nq + plant.nv),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array(
-            [0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, *([0.0] * 4), np.inf]
+            [
+                0.0,
+                0.0,
+                LEAST_ERROR,
+                -np.inf,
+                -np.inf,
+                0.0,
+                -np.inf,
+                0.0,
+                -np.inf,
+                -np.inf,
+                -np.inf,
+                *([0.0] * 4),
+                np.inf,
+            ]
         ),
         counts=np.zeros(22, dtype=np.int64),
         K=np.zeros((s, n)),

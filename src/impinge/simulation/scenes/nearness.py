@@ -1,0 +1,280 @@
+"""How far candidates of a pair of shapes are from meeting, looked at where a step begins.
+
+A candidate is near if its gap is small, its features do not end far from where they are nearest to each other, and all
+that bounds them leads away from there.
+"""
+
+from __future__ import annotations
+
+from math import atan2, cos, inf, sin, sqrt, tau
+from typing import Any
+
+from impinge.compile import jit
+from impinge.geometry.features import relate
+from impinge.simulation.scenes.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER
+from impinge.simulation.scenes.rings import LEVEL, across
+from impinge.simulation.scenes.tables import SceneTables
+from impinge.simulation.scenes.vectors import back, cross, dot, turned
+
+PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
+KEPT = 1.5  # how much farther a candidate may be while it is a contact
+_SAMPLES = 16  # places on a rim that are tried
+_ROUNDS = 40  # by which the nearest places of two rims are approached
+
+# Rows of `SceneTables.local` that are free while candidates are looked at: where the other shape is, a place, and others.
+_AT, _TO, _AXIS, _ACROSS, _AWAY, _ONE, _U, _V, _OTHER, _Y, _Z = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+
+
+@jit
+def _shift(p: Any, x: Any, R: Any, out: Any) -> None:
+    turned(R, p, out)
+    for i in range(3):
+        out[i] += x[i]
+
+
+@jit
+def leads_away(s: SceneTables, first: int, last: int, n: Any, level: float) -> bool:
+    """Tell whether all that bounds a feature leads away along a normal, in the same axes."""
+    away = True
+    for j in range(first, last):
+        away &= dot(s.spokes[j], n) >= -level
+    return away
+
+
+@jit
+def _inside(s: SceneTables, k: int, p: Any) -> float:
+    """Return how far a place, seen from that of a plane, is from the nearest end of it."""
+    o, least = s.candidates, inf
+    for j in range(o.sides[k, 0], o.sides[k, 1]):
+        side = s.sides[j]
+        if side[0] == 0.0 and side[1] == 0.0 and side[2] == 0.0:
+            away = dot(o.across[k], p)
+            inside = 0.5 * (side[3] - (dot(p, p) - away * away) / side[3])
+        else:
+            inside = dot(side, p) + side[3]
+        least = min(least, inside)
+    return least
+
+
+@jit
+def _corner_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+    o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i]
+    gap = dot(o.across[k], p) - o.round[k, 0]
+    if not -deep <= gap <= near:
+        return inf
+    inside = _inside(s, k, p)
+    back(R, o.across[k], n)
+    if inside < -aside or not leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level):
+        return inf
+    return max(abs(gap), -inside)
+
+
+@jit
+def _beyond(x: float, length: float) -> float:
+    """Return how far a place along a line is beyond its ends."""
+    return max(-x, x - length)
+
+
+@jit
+def _cross_off(
+    s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, side: Any
+) -> float:
+    o, p, d, n = s.candidates, s.local[_TO], s.local[_AXIS], s.local[_ACROSS]
+    turned(R, o.along[k], d)
+    cross(d, o.across[k], n)
+    square = dot(n, n)
+    if square < PARALLEL * PARALLEL:
+        return inf
+    sine = sqrt(square)
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i]
+    sign = 1.0 if dot(n, side) > 0.0 else -1.0
+    gap = sign * dot(n, p) / sine - o.round[k, 0] - o.round[k, 1]
+    if not -deep <= gap <= near:
+        return inf
+    cosine, along, across = dot(d, o.across[k]), dot(d, p), dot(o.across[k], p)
+    one = (cosine * across - along) / square
+    beyond = max(_beyond(one, o.length[k, 0]), _beyond(across + cosine * one, o.length[k, 1]))
+    if beyond * max(sine, 0.05) > aside:
+        return inf
+    for i in range(3):
+        n[i] *= -sign / sine
+    if not leads_away(s, o.spokes[k, 2], o.spokes[k, 3], n, level):
+        return inf
+    for i in range(3):
+        p[i] = -n[i]
+    back(R, p, n)
+    return max(abs(gap), beyond) if leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
+
+
+@jit
+def _beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+    o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i]
+    along = dot(o.across[k], p)
+    square = max(dot(p, p) - along * along, 0.0)
+    gap, beyond = sqrt(square) - o.round[k, 0] - o.round[k, 1], _beyond(along, o.length[k, 1])
+    if not (-deep <= gap <= near and beyond <= aside):
+        return inf
+    for i in range(3):
+        p[i] = (p[i] - along * o.across[k, i]) / max(sqrt(square), 1e-300)
+    back(R, p, n)
+    return max(abs(gap), beyond) if leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, level) else inf
+
+
+@jit
+def _over_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+    o, p, axis, n = s.candidates, s.local[_TO], s.local[_AXIS], s.candidates.across[k]
+    turned(R, o.along[k], axis)
+    lean = dot(n, axis)
+    sine = sqrt(max(1.0 - lean * lean, 0.0))
+    if lean > level or sine < 0.5 * LEVEL:
+        return inf
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i] + o.length[k, 0] * (n[i] - lean * axis[i]) / sine
+    gap, inside = dot(n, p), _inside(s, k, p)
+    return max(abs(gap), -inside) if -deep <= gap <= near and inside >= -aside else inf
+
+
+@jit
+def _place_on(center: Any, u: Any, v: Any, radius: float, angle: float, out: Any) -> None:
+    x, y = radius * cos(angle), radius * sin(angle)
+    for i in range(3):
+        out[i] = center[i] + x * u[i] + y * v[i]
+
+
+@jit
+def _angle_to(p: Any, center: Any, u: Any, v: Any) -> float:
+    """Return at which angle of a rim it is nearest to a place."""
+    x = y = 0.0
+    for i in range(3):
+        x += (p[i] - center[i]) * u[i]
+        y += (p[i] - center[i]) * v[i]
+    return atan2(y, x)
+
+
+@jit
+def _is_rim_turned(s: SceneTables, axis: Any, center: Any, p: Any, n: Any, sign: float, level: float) -> bool:
+    """Tell whether a rim with this outward axis faces along ± n at a place on it."""
+    turning = size = 0.0
+    for i in range(3):
+        turning += (p[i] - center[i]) * n[i]
+        size += (p[i] - center[i]) ** 2
+    return sign * dot(axis, n) >= -level and sign * turning >= -level * sqrt(size)
+
+
+@jit
+def _nearest_on_line(p: Any, at: Any, axis: Any, out: Any) -> float:
+    """Write the nearest place of a line; return where along it that is."""
+    along = 0.0
+    for i in range(3):
+        along += (p[i] - at[i]) * axis[i]
+    for i in range(3):
+        out[i] = at[i] + along * axis[i]
+    return along
+
+
+@jit
+def _apart(p: Any, q: Any) -> float:
+    return (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2
+
+
+@jit
+def _rim_off(
+    s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, side: Any
+) -> float:
+    """Do so for a rim and a line or another rim: of the places tried, the nearest are improved in turn."""
+    o, v = s.candidates, s.local
+    center, axis, n, one, u, w, other = v[_TO], v[_AXIS], v[_ACROSS], v[_ONE], v[_U], v[_V], v[_OTHER]
+    rims, size, best, angle, far_angle, along = o.form[k] != ACROSS, o.length[k, 0], inf, 0.0, 0.0, 0.0
+    _shift(o.ball[k], x, R, center)
+    turned(R, o.along[k], axis)
+    across(o.along[k], one, other)
+    turned(R, one, u)
+    turned(R, other, w)
+    if rims:
+        across(o.across[k], v[_Y], v[_Z])
+    else:
+        _nearest_on_line(center, o.at[k], o.across[k], other)
+        if sqrt(_apart(center, other)) - size > near + o.round[k, 1]:
+            return inf
+    for i in range(_SAMPLES):
+        _place_on(center, u, w, size, tau * i / _SAMPLES, one)
+        if rims:
+            _place_on(o.at[k], v[_Y], v[_Z], o.length[k, 1], _angle_to(one, o.at[k], v[_Y], v[_Z]), other)
+        else:
+            _nearest_on_line(one, o.at[k], o.across[k], other)
+        if _apart(one, other) < best:
+            best, angle = _apart(one, other), tau * i / _SAMPLES
+    for _ in range(_ROUNDS):
+        _place_on(center, u, w, size, angle, one)
+        if rims:
+            far_angle = _angle_to(one, o.at[k], v[_Y], v[_Z])
+            _place_on(o.at[k], v[_Y], v[_Z], o.length[k, 1], far_angle, other)
+        else:
+            along = _nearest_on_line(one, o.at[k], o.across[k], other)
+        angle = _angle_to(other, center, u, w)
+    if sqrt(_apart(one, other)) > near + o.round[k, 1] + deep:
+        return inf
+    o.angle[k, 0], o.angle[k, 1] = angle, far_angle
+    for i in range(3):  # tangents
+        one[i], other[i] = cos(angle) * w[i] - sin(angle) * u[i], o.across[k, i]
+        if rims:
+            other[i] = cos(far_angle) * v[_Z, i] - sin(far_angle) * v[_Y, i]
+    cross(one, other, n)
+    square = dot(n, n)
+    if square < PARALLEL * PARALLEL:
+        return inf
+    scale = (1.0 if dot(n, side) > 0.0 else -1.0) / sqrt(square)
+    for i in range(3):
+        n[i] *= scale
+    _place_on(center, u, w, size, angle, one)
+    if rims:
+        _place_on(o.at[k], v[_Y], v[_Z], o.length[k, 1], far_angle, other)
+    else:
+        _nearest_on_line(one, o.at[k], o.across[k], other)
+    gap = dot(n, one) - dot(n, other) - o.round[k, 1]
+    faces = _is_rim_turned(s, axis, center, one, n, -1.0, level)
+    if not (-deep <= gap <= near and faces):
+        return inf
+    if rims:
+        return abs(gap) if _is_rim_turned(s, o.across[k], o.at[k], other, n, 1.0, level) else inf
+    beyond = _beyond(along, o.length[k, 1])
+    for i in range(3):
+        one[i] = -n[i]
+    ends = beyond <= aside / max(sqrt(square), 0.05)
+    return max(abs(gap), beyond) if ends and leads_away(s, o.spokes[k, 2], o.spokes[k, 3], one, level) else inf
+
+
+@jit
+def look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> None:
+    """Write for all candidates of a pair how far they are from meeting, infinite if they are not near."""
+    o, m = s.candidates, s.motion
+    side, x, R = s.local[_AWAY], s.local[_AT], s.relative
+    for turn in range(2):
+        first, second = o.frames[pair, turn], o.frames[pair, 1 - turn]
+        relate(m.at[second], m.axes[second], m.at[first], m.axes[first], x, R)
+        _shift(o.center[pair, turn], x, R, side)
+        for i in range(3):
+            side[i] -= o.center[pair, 1 - turn, i]
+        for k in range(o.first[pair], o.first[pair + 1]):
+            if o.turned[k] != turn:
+                continue
+            more = KEPT if o.owner[k] >= 0 else 1.0
+            if o.form[k] == CORNER:
+                o.value[k] = _corner_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
+            elif o.form[k] == CROSS:
+                o.value[k] = _cross_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
+            elif o.form[k] == OVER:
+                o.value[k] = _over_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
+            elif o.form[k] != BESIDE:
+                o.value[k] = _rim_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
+            else:
+                o.value[k] = _beside_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
