@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from impinge.compile import ask, entry, jit
+from impinge.contact.law import GUARDS
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.events import directions
 from impinge.simulation.events.decide import decide_evaluated, decide_modes
@@ -141,6 +142,17 @@ def _take_over(plant: Plant, w: Workspace) -> None:
 
 
 @jit
+def _hand_over(plant: Plant, w: Workspace) -> None:
+    """Look for those that take over from contacts whose features have ended at this instant, as just evaluated."""
+    ended = False
+    for c in range(plant.nc):
+        ended |= w.fired[c] & (1 << GUARDS) != 0
+    if ended and ask(plant.exchange, (plant, w)) != 0:
+        evaluate_and_press(plant, w, w.time[TIME], w.y, w.scratch[1])
+    contacts.emerge(plant, w, w.rows)
+
+
+@jit
 def look_around(plant: Plant, w: Workspace, log: Log, longest: float) -> int:
     """Exchange contacts where a step begins; those that are new, or take a load over, decide."""
     contacts.remember(w)
@@ -207,10 +219,10 @@ def carry_out(plant: Plant, w: Workspace, log: Log, h: float, low: float, high: 
         for k in range(contacts.guard_count(plant)):
             if w.guards[0, c, k] >= 0.0 and w.guards[1, c, k] < 0.0:
                 w.fired[c] |= 1 << k
+    if plant.exchange != 0:
+        _hand_over(plant, w)
     assign(w.K[0], w.scratch[1])
     assign_rows(w.rows_start, w.rows)
-    if plant.exchange != 0:
-        contacts.emerge(plant, w, w.rows)
     if plant.strike != 0:
         if ask(plant.strike, (plant, w)) != 0:
             _go_back(plant, w, left_time)

@@ -48,7 +48,7 @@ def sample_parts(plant: Plant, w: Workspace, h: float, c: int) -> bool:
     if not closed:
         if w.y[first] > span(h, gap) and gap_alone(plant, w, c):
             return False
-        if limited and w.mode[c] == plant.passed[c] and -w.y[first] > span(h, gap):
+        if limited and w.mode[c] == plant.passed[c] and -w.y[first] - plant.takes_over[c] > span(h, gap):
             return False
     dense_polynomial(plant, w, impulses(plant) + c, impulse)
     if closed and pushes_throughout(plant, w, c, impulse):

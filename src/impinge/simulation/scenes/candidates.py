@@ -175,6 +175,7 @@ class _Rows:
         self.turned: list[int] = []
         self.numbers: list[FloatArray] = []  # place, place, direction, direction, radii, lengths
         self.sides: list[tuple[int, int]] = []
+        self.half: list[float] = []
         self.spokes: list[tuple[int, int, int, int]] = []
 
     def add(
@@ -189,11 +190,13 @@ class _Rows:
         lengths: tuple[float, float],
         spokes: tuple[int, int, int, int],
         sides: tuple[int, int] = (0, 0),
+        half: float = 0.0,
     ) -> None:
         self.form.append(form)
         self.turned.append(turned)
         self.numbers.append(np.concatenate([place, other, along, across, radii, lengths]))
         self.sides.append(sides)
+        self.half.append(half)
         self.spokes.append(spokes)
 
 
@@ -243,7 +246,8 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
                 for j, line in enumerate(b.lines):
                     sizes = (0.0, b.radius), (rim[6], line[6])
                     by = (*none, *span(of_b, len(b.corners) + j))
-                    rows.add(ACROSS, turned, rim[:3], line[:3], rim[3:6], line[3:6], *sizes, by)
+                    for half in (-1.0, 1.0):
+                        rows.add(ACROSS, turned, rim[:3], line[:3], rim[3:6], line[3:6], *sizes, by, half=half)
         (a, _, of_a), (b, _, of_b) = known[pair.one], known[pair.other]
         for i, one in enumerate(a.lines):
             for j, line in enumerate(b.lines):
@@ -253,7 +257,9 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
         for rim in a.rims:
             for edge in b.rims:
                 sizes = (0.0, 0.0), (rim[6], edge[6])
-                rows.add(RIMS, 0, rim[:3], edge[:3], rim[3:6], edge[3:6], *sizes, (*none, *none))
+                for half in (-1.0, 1.0):
+                    by = (*none, *none)
+                    rows.add(RIMS, 0, rim[:3], edge[:3], rim[3:6], edge[3:6], *sizes, by, half=half)
         first.append(len(rows.form))
     numbers = np.array(rows.numbers).reshape(-1, 16)
     solids = [(known[pair.one].solid, known[pair.other].solid) for pair in pairs]
@@ -277,6 +283,7 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
         round=np.ascontiguousarray(numbers[:, 12:14]),
         length=np.ascontiguousarray(numbers[:, 14:]),
         angle=np.zeros((len(numbers), 2)),
+        half=np.array(rows.half),
         sides=np.array(rows.sides, dtype=np.int64).reshape(-1, 2),
         spokes=np.array(rows.spokes, dtype=np.int64).reshape(-1, 4),
     )

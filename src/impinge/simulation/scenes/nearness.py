@@ -19,10 +19,11 @@ from impinge.simulation.scenes.vectors import back, cross, dot, turned
 PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
 KEPT = 1.5  # how much farther a candidate may be while it is a contact
 _SAMPLES = 16  # places on a rim that are tried
+_SHARED = 0.3  # share of a rim's radius up to which both its halves are tried on each side
 _ROUNDS = 40  # by which the nearest places of two rims are approached
 
 # Rows of `SceneTables.local` that are free while candidates are looked at: where the other shape is, a place, and others.
-_AT, _TO, _AXIS, _ACROSS, _AWAY, _ONE, _U, _V, _OTHER, _Y, _Z = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+_AT, _TO, _AXIS, _ACROSS, _AWAY, _ONE, _U, _V, _OTHER, _Y, _Z, _EXTRA = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 
 
 @jit
@@ -171,6 +172,15 @@ def _is_rim_turned(s: SceneTables, axis: Any, center: Any, p: Any, n: Any, sign:
 
 
 @jit
+def _aside(p: Any, center: Any, n: Any) -> float:
+    """Return how far a place is from a center along a direction of any length."""
+    along = 0.0
+    for i in range(3):
+        along += (p[i] - center[i]) * n[i]
+    return along / max(sqrt(dot(n, n)), 1e-300)
+
+
+@jit
 def _nearest_on_line(p: Any, at: Any, axis: Any, out: Any) -> float:
     """Write the nearest place of a line; return where along it that is."""
     along = 0.0
@@ -205,8 +215,20 @@ def _rim_off(
         _nearest_on_line(center, o.at[k], o.across[k], other)
         if sqrt(_apart(center, other)) - size > near + o.round[k, 1]:
             return inf
-    for i in range(_SAMPLES):
+    if rims:  # two rims cross on both sides of the way between their centers
+        for i in range(3):
+            one[i] = center[i] - o.at[k, i]
+        cross(o.across[k], one, n)
+    else:
+        for i in range(3):
+            n[i] = o.across[k, i]
+    held = o.owner[k] >= 0
+    if held:
+        angle = s.features.angle[o.owner[k], 0]
+    for i in range(0 if held else _SAMPLES):
         _place_on(center, u, w, size, tau * i / _SAMPLES, one)
+        if o.half[k] * _aside(one, center, n) < -_SHARED * size:
+            continue
         if rims:
             _place_on(o.at[k], v[_Y], v[_Z], o.length[k, 1], _angle_to(one, o.at[k], v[_Y], v[_Z]), other)
         else:
@@ -224,22 +246,22 @@ def _rim_off(
     if sqrt(_apart(one, other)) > near + o.round[k, 1] + deep:
         return inf
     o.angle[k, 0], o.angle[k, 1] = angle, far_angle
-    for i in range(3):  # tangents
-        one[i], other[i] = cos(angle) * w[i] - sin(angle) * u[i], o.across[k, i]
+    for i in range(3):  # the way between the two, or, if they are sharp, what is at right angles to both tangents
+        n[i], v[_EXTRA, i] = cos(angle) * w[i] - sin(angle) * u[i], o.across[k, i]
         if rims:
-            other[i] = cos(far_angle) * v[_Z, i] - sin(far_angle) * v[_Y, i]
-    cross(one, other, n)
-    square = dot(n, n)
-    if square < PARALLEL * PARALLEL:
-        return inf
-    scale = (1.0 if dot(n, side) > 0.0 else -1.0) / sqrt(square)
-    for i in range(3):
-        n[i] *= scale
+            v[_EXTRA, i] = cos(far_angle) * v[_Z, i] - sin(far_angle) * v[_Y, i]
+    cross(n, v[_EXTRA], n)
+    sine = sqrt(dot(n, n))
     _place_on(center, u, w, size, angle, one)
-    if rims:
-        _place_on(o.at[k], v[_Y], v[_Z], o.length[k, 1], far_angle, other)
+    if o.round[k, 1] > 0.0:
+        for i in range(3):
+            n[i] = (one[i] - other[i]) / max(sqrt(_apart(one, other)), 1e-300)
     else:
-        _nearest_on_line(one, o.at[k], o.across[k], other)
+        if sine < PARALLEL:
+            return inf
+        scale = (1.0 if dot(n, side) > 0.0 else -1.0) / sine
+        for i in range(3):
+            n[i] *= scale
     gap = dot(n, one) - dot(n, other) - o.round[k, 1]
     faces = _is_rim_turned(s, axis, center, one, n, -1.0, level)
     if not (-deep <= gap <= near and faces):
@@ -249,7 +271,7 @@ def _rim_off(
     beyond = _beyond(along, o.length[k, 1])
     for i in range(3):
         one[i] = -n[i]
-    ends = beyond <= aside / max(sqrt(square), 0.05)
+    ends = beyond <= aside / max(sine, 0.05)
     return max(abs(gap), beyond) if ends and leads_away(s, o.spokes[k, 2], o.spokes[k, 3], one, level) else inf
 
 

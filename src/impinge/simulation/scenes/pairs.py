@@ -41,7 +41,7 @@ from impinge.simulation.scenes.vectors import back, cross
 NOTHING, BALL, CORNER, CROSS, BESIDE, OVER, ACROSS, RIMS = -1, 0, 1, 2, 3, 4, 5, 6
 # Rows of `SceneTables.jets`: places and directions of both features, normal, touching point, and others in passing.
 _P, _D, _Q, _E, _N, _X, _W, _V = 0, 1, 2, 3, 4, 5, 6, 7
-_ENDLESS = (1.0, 0.0, 0.0)  # how far a contact is from the end of what has none
+_FLUSH = 1e-3  # how far beyond a cylinder's flat end its rim may face, rad: what lies on that end lies on its rim
 _MINUS = (-1.0, 0.0, 0.0)
 
 
@@ -122,9 +122,7 @@ def margin_count(s: SceneTables, c: int) -> int:
         return sides
     if form == OVER:
         return sides + 1
-    if form == CROSS:
-        return 4
-    return 0 if form == RIMS else 2
+    return 2 if form == BESIDE else 4
 
 
 @jit
@@ -144,12 +142,27 @@ def _from_side(s: SceneTables, c: int, k: int, gap: Number) -> Number:
 
 
 @jit
+def _facing(s: SceneTables, c: int, k: int) -> Number:
+    """Return how far the normal is from where a rim ends: at the side of its cylinder, or at its flat end."""
+    f, jets, first = s.features, s.jets, s.features.form[c] == ACROSS or k < 2
+    frame, axis, size = f.surface_frame[c], f.across[c], f.length[c, 1]
+    if first:
+        frame, axis, size = f.ball_frame[c], f.along[c], f.length[c, 0]
+    out = fixed(-1.0 if first else 1.0)
+    if k % 2 == 0:
+        carry_direction(s.motion, frame, axis, s.local[0], jets[_V])
+        return plus(times(fixed(size), times(out, inner(jets[_V], jets[_N]))), fixed(-f.inset[c]))
+    add(jets[_X], _MINUS, jets[_P] if first else jets[_Q], jets[_V])
+    return plus(times(out, inner(jets[_V], jets[_N])), fixed(_FLUSH * size))
+
+
+@jit
 def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
     """Return how far a contact is from one of its ends, with its rates, where `pair_gap` has just been called."""
     f = s.features
     form = f.form[c]
-    if form == RIMS:
-        return _ENDLESS
+    if form == RIMS or (form == ACROSS and k >= 2):
+        return _facing(s, c, k)
     if form == OVER and k == f.sides[c, 1] - f.sides[c, 0]:
         return s.along[0, 0] - LEVEL * f.length[c, 0], s.along[0, 1], s.along[0, 2]
     if form == CORNER or form == OVER:

@@ -77,12 +77,17 @@ def rim_over_plane(s: SceneTables, c: int) -> Number:
 
 @jit
 def _between(s: SceneTables, c: int) -> Number:
-    """Return the gap of two curves with known tangents, in jets V and U2, and nearest places X and W."""
+    """Return how far nearest places X and W of two curves are apart, whose tangents there are in jets V and E.
+
+    Sharp curves that touch have no way between them: their normal is at right angles to both.
+    """
     f, jets = s.features, s.jets
+    add(jets[_X], fixed(-1.0), jets[_W], jets[_W])
+    if f.round[c, 1] > 0.0:
+        return unit(jets[_W], jets[_N])
     outer(jets[_V], jets[_E], jets[_N])
     unit(jets[_N], jets[_N])
     scaled(fixed(f.sign[c]), jets[_N], jets[_N])
-    add(jets[_X], fixed(-1.0), jets[_W], jets[_W])
     return inner(jets[_W], jets[_N])
 
 

@@ -73,6 +73,7 @@ class Candidates(NamedTuple):
     round: Matrix
     length: Matrix
     angle: Matrix
+    half: Vector  # of a rim and what crosses it: which of the two places at which they may
     sides: IntegerMatrix
     spokes: IntegerMatrix  # (m, 4): what bounds both features are these of `SceneTables.spokes`
 

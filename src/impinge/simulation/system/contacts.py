@@ -170,7 +170,11 @@ def guards(
     k = PARTS * GUARDS
     if plant.ne > 0 and mode == plant.passed[c]:
         values[k] = -gap
-        return watched + watching(k, GAP)
+        watched += watching(k, GAP)
+        if plant.takes_over[c] > 0.0:
+            values[0] = -extent
+            watched += watching(0, EXTENT)
+        return watched
     own = plant.closing[c] if plant.nt > 0 and mode == plant.sliding[c] else mode
     watched += ask(plant.guard[c], (own, gap, rate, force, plant.gains[c], values))
     if plant.ne > 0 and plant.extent[c] >= 0:
@@ -182,12 +186,19 @@ def guards(
 
 
 @jit
+def _emerges(plant: Plant, rows: Any, c: int) -> bool:
+    """Tell whether the surface of a contact that is Passed has begun where it touches: it may take a load over."""
+    if plant.takes_over[c] == 0.0 or rows[VALUE, plant.extent[c]] <= 0.0:
+        return False
+    return -plant.takes_over[c] < rows[VALUE, plant.nh + c] <= TOUCHING
+
+
+@jit
 def emerge(plant: Plant, w: Workspace, rows: Any) -> None:
-    """Let contacts be free whose surface begins where they touch, so that they can take a load over from others."""
+    """Let contacts be free that may take a load over from others, before anything is struck."""
     for c in range(plant.nc):
-        if plant.takes_over[c] > 0.0 and w.mode[c] == plant.passed[c] and rows[VALUE, plant.extent[c]] > 0.0:
-            if -plant.takes_over[c] < rows[VALUE, plant.nh + c] <= TOUCHING:
-                w.mode[c] = 0
+        if plant.ne > 0 and w.mode[c] == plant.passed[c] and _emerges(plant, rows, c):
+            w.mode[c] = 0
 
 
 @jit
@@ -197,7 +208,7 @@ def decide(plant: Plant, w: Workspace, rows: Any, c: int, fired: int) -> int:
     gap = rows[VALUE, i]
     if plant.ne > 0 and plant.extent[c] >= 0:
         if mode == plant.passed[c]:
-            return 0 if gap > TOUCHING else mode
+            return 0 if gap > TOUCHING or _emerges(plant, rows, c) else mode
         fell, beyond = fired & (1 << GUARDS) != 0, rows[VALUE, plant.extent[c]] <= 0.0
         if plant.closed[c, mode] != 0 and (fell or beyond):
             return plant.passed[c] if gap <= TOUCHING else 0
