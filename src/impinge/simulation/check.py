@@ -126,7 +126,7 @@ def check_start(
     check_gaps(who, model.gaps, laws, terms["gap"])
 
 
-def check_constraints(who: str, model: Model, terms: Mapping[str, FloatArray]) -> None:
+def check_constraints(who: str, model: System, terms: Mapping[str, FloatArray]) -> None:
     """Raise the error that fits if a start state misses a constraint, or a constraint holds nothing there."""
     for kind, values_, limit in (("residual", terms["h"], "zero"), ("rate", terms["h_dot"], "zero")):
         for quantity, value in zip(model.constraints, values_, strict=True):

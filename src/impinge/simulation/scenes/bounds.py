@@ -11,6 +11,7 @@ Q a body turns no faster than 2|Q̇|/|Q|. From a plane that stands still, only t
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,12 @@ from impinge.scene.paths import POSE
 from impinge.scene.world import FOLLOWS, FREE, LINKED, STANDS
 from impinge.simulation.integrate.step import dense_state
 from impinge.simulation.locate.trace import clear_path, write_path, write_ranges
-from impinge.simulation.scenes.contact import locate
-from impinge.simulation.scenes.distance import FLAT
+from impinge.simulation.scenes.contacts.contact import locate
+from impinge.simulation.scenes.contacts.distance import FLAT
+from impinge.simulation.scenes.contacts.pairs import BALL, NOTHING
+from impinge.simulation.scenes.contacts.vectors import turned
 from impinge.simulation.scenes.kernel import move
-from impinge.simulation.scenes.pairs import BALL, NOTHING
 from impinge.simulation.scenes.tables import SceneTables, tables_at
-from impinge.simulation.scenes.vectors import turned
 from impinge.simulation.system.plant import Plant, Workspace
 
 # Rows of the paths: p_a − p_b, as far as these are free or stand still, then the quaternions of both.

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from impinge.errors import InputError
 from impinge.geometry.table import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, SPHERE
 from impinge.scene.world import FREE, Layout
-from impinge.simulation.scenes.candidates import Touching, contacts_at_once
-from impinge.simulation.scenes.distance import CYLINDRIC, FLAT, POLYHEDRAL, ROUND
-from impinge.simulation.scenes.pairs import BALL, NOTHING
+from impinge.simulation.scenes.contacts.candidates import Touching, contacts_at_once
+from impinge.simulation.scenes.contacts.distance import CYLINDRIC, FLAT, POLYHEDRAL, ROUND
+from impinge.simulation.scenes.contacts.pairs import BALL, NOTHING
 from impinge.simulation.scenes.tables import Candidates, Features
 
 FloatArray = NDArray[np.float64]

@@ -14,10 +14,10 @@ from impinge.compile import Pointer, call, entry, jit, vector_at
 from impinge.geometry.rotation import EXACT, is_pose, matrix_of, rotation_vector
 from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FREE
-from impinge.simulation.scenes.contact import HERE, THERE, N, T, locate, tangent, write_contact
+from impinge.simulation.scenes.contacts.contact import HERE, THERE, N, T, locate, tangent, write_contact
+from impinge.simulation.scenes.contacts.vectors import back, cross, dot, turned
 from impinge.simulation.scenes.mechanisms import move_robots, robot_energies, write_constraints
 from impinge.simulation.scenes.tables import SceneTables, tables_at
-from impinge.simulation.scenes.vectors import back, cross, dot, turned
 from impinge.simulation.system.plant import TIME, Plant, Workspace
 
 _FAR = 0.5  # cosine between a normal and the reference of its tangents below which that moves on

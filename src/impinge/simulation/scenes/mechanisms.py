@@ -7,7 +7,7 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.scene.world import LINKED
-from impinge.simulation.scenes.contact import HERE, TURN, divide
+from impinge.simulation.scenes.contacts.contact import HERE, TURN, divide
 from impinge.simulation.scenes.tables import SceneTables
 from impinge.simulation.system.linkage import ask_robots, hang, hung_energies, robot_places, set_links
 

@@ -21,12 +21,12 @@ from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.check import check_constraints, check_gaps, start_tolerance
 from impinge.simulation.locate.proof import RATE_SLACK
 from impinge.simulation.scenes import kernel as scene_kernel
-from impinge.simulation.scenes.candidates import candidate_tables
-from impinge.simulation.scenes.contact import VECTORS
-from impinge.simulation.scenes.exchange import exchange
+from impinge.simulation.scenes.contacts.candidates import candidate_tables
+from impinge.simulation.scenes.contacts.contact import VECTORS
+from impinge.simulation.scenes.contacts.exchange import exchange
+from impinge.simulation.scenes.contacts.pairs import NOTHING
+from impinge.simulation.scenes.contacts.rings import JETS
 from impinge.simulation.scenes.features import feature_tables, find_contacts, touching_of
-from impinge.simulation.scenes.pairs import NOTHING
-from impinge.simulation.scenes.rings import JETS
 from impinge.simulation.scenes.tables import Candidates, Features, Grips, LinkBounds, Motion, SceneTables
 
 FloatArray = NDArray[np.float64]

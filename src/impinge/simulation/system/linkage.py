@@ -14,7 +14,7 @@ from impinge.scene.world import LINKED
 
 @jit
 def robot_places(world: Any, r: int) -> tuple[int, int, int, int, int, int, int]:
-    """Return where force, h, H, ∂h/∂t, drift, energies and powers, and the first link of a robot stand; M comes first."""
+    """Return where force, h, H, ∂h/∂t, drift, energies and powers, and the links of a robot begin; M comes first."""
     nv, nh = world.nv[r], world.nh[r]
     force = nv * nv
     h = force + nv

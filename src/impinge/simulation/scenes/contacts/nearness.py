@@ -11,10 +11,10 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.geometry.features import relate
-from impinge.simulation.scenes.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER
-from impinge.simulation.scenes.rings import LEVEL, across
+from impinge.simulation.scenes.contacts.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER
+from impinge.simulation.scenes.contacts.rings import LEVEL, across
+from impinge.simulation.scenes.contacts.vectors import back, cross, dot, turned
 from impinge.simulation.scenes.tables import SceneTables
-from impinge.simulation.scenes.vectors import back, cross, dot, turned
 
 PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
 KEPT = 1.5  # how much farther a candidate may be while it is a contact
@@ -22,7 +22,7 @@ _SAMPLES = 16  # places on a rim that are tried
 _SHARED = 0.3  # share of a rim's radius up to which both its halves are tried on each side
 _ROUNDS = 40  # by which the nearest places of two rims are approached
 
-# Rows of `SceneTables.local` that are free while candidates are looked at: where the other shape is, a place, and others.
+# Rows of `SceneTables.local` that are free here: where the other shape is, a place, and others.
 _AT, _TO, _AXIS, _ACROSS, _AWAY, _ONE, _U, _V, _OTHER, _Y, _Z, _EXTRA = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 
 

@@ -1,8 +1,8 @@
 """Rims of cylinders: over a plane, across a line, across each other; see `pairs`.
 
-A place on a rim is C + R (cos φ U + sin φ V). Where two curves are nearest to each other the way between them is at right
-angles to both; the angles are found by Newton's method from where they were, and their rates by two more steps of it with
-numbers that move, each of which adds an order.
+A place on a rim is C + R (cos φ U + sin φ V). Where two curves are nearest to each other the way between them is at
+right angles to both; the angles are found by Newton's method from where they were, and their rates by two more steps of
+it with numbers that move, each of which adds an order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import cos, sin
 from typing import Any
 
 from impinge.compile import jit
-from impinge.simulation.scenes.jets import (
+from impinge.simulation.scenes.contacts.jets import (
     Number,
     add,
     carry_direction,
@@ -25,8 +25,8 @@ from impinge.simulation.scenes.jets import (
     times,
     unit,
 )
+from impinge.simulation.scenes.contacts.vectors import cross
 from impinge.simulation.scenes.tables import SceneTables
-from impinge.simulation.scenes.vectors import cross
 
 # Rows of `SceneTables.jets`: as in `pairs`, and two directions across each axis.
 _P, _D, _Q, _E, _N, _X, _W, _V, _U1, _V1, _U2, _V2 = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
@@ -129,10 +129,7 @@ def rim_across_line(s: SceneTables, c: int) -> Number:
         way_ = plus(e, times(fixed(R), round_))
         turn_ = minus(times(x_, h), times(y_, g))
         off = minus(minus(times(x_, b), times(y_, a)), times(way_, turn_))
-        if order == 1:
-            phi = (phi[0], -off[1] / slope, 0.0)
-        else:
-            phi = (phi[0], phi[1], -off[2] / slope)
+        phi = (phi[0], -off[1] / slope, 0.0) if order == 1 else (phi[0], phi[1], -off[2] / slope)
     x_, y_ = cosine_and_sine(phi)
     _on_rim(s, _P, _U1, _V1, R, x_, y_, _X)
     _tangent(s, _U1, _V1, x_, y_, _V)

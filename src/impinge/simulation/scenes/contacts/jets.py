@@ -1,4 +1,4 @@
-"""Values with their first and second rates along a motion: of numbers as three numbers, of vectors as 3 × 3 (rate, axis).
+"""Values with their first and second rates along a motion: of numbers three numbers, of vectors 3 × 3 (rate, axis).
 
 By products and roots of these the gap of two features is differentiated twice exactly, whatever the features.
 """
@@ -9,7 +9,7 @@ from math import cos, sin, sqrt
 from typing import Any
 
 from impinge.compile import jit
-from impinge.simulation.scenes.vectors import cross, turned
+from impinge.simulation.scenes.contacts.vectors import cross, turned
 
 Number = tuple[float, float, float]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.geometry.table import Polytopes
+from impinge.simulation.scenes.contacts.vectors import cross, dot
 from impinge.simulation.scenes.tables import SceneTables
-from impinge.simulation.scenes.vectors import cross, dot
 
 # Surfaces that a ball may touch: all points at a distance from a box, a half-space, a cylinder, a polyhedron.
 ROUND, FLAT, CYLINDRIC, POLYHEDRAL = 0, 1, 2, 3
@@ -20,7 +20,7 @@ ROUND, FLAT, CYLINDRIC, POLYHEDRAL = 0, 1, 2, 3
 
 @jit
 def _from_place(away: Any, rate: Any, n: Any, turning: Any) -> float:
-    """Return a distance; write its direction, and how that turns as it changes by a rate. ``turning`` may be the rate."""
+    """Return a distance; write its direction, and how that turns at a rate of change, which ``turning`` may be."""
     size = sqrt(dot(away, away))
     for i in range(3):
         n[i] = away[i] / size

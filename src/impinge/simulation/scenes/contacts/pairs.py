@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from impinge.compile import jit
 from impinge.contact.law import TOUCHING
-from impinge.simulation.scenes.jets import (
+from impinge.simulation.scenes.contacts.jets import (
     Number,
     add,
     carry_direction,
@@ -33,9 +33,9 @@ from impinge.simulation.scenes.jets import (
     times,
     unit,
 )
-from impinge.simulation.scenes.rings import LEVEL, rim_across_line, rim_across_rim, rim_over_plane
+from impinge.simulation.scenes.contacts.rings import LEVEL, rim_across_line, rim_across_rim, rim_over_plane
+from impinge.simulation.scenes.contacts.vectors import back, cross
 from impinge.simulation.scenes.tables import SceneTables
-from impinge.simulation.scenes.vectors import back, cross
 
 # What a contact is of; NOTHING: none now. A BALL is one with a surface, see `contact`.
 NOTHING, BALL, CORNER, CROSS, BESIDE, OVER, ACROSS, RIMS = -1, 0, 1, 2, 3, 4, 5, 6
@@ -165,7 +165,7 @@ def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
         return _facing(s, c, k)
     if form == OVER and k == f.sides[c, 1] - f.sides[c, 0]:
         return s.along[0, 0] - LEVEL * f.length[c, 0], s.along[0, 1], s.along[0, 2]
-    if form == CORNER or form == OVER:
+    if form in (CORNER, OVER):
         return _from_side(s, c, k, gap)
     line = k // 2 if form == CROSS else 1
     x, y, z = s.along[line, 0], s.along[line, 1], s.along[line, 2]

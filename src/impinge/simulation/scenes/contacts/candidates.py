@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from impinge.geometry.table import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH
 from impinge.scene.world import Layout
-from impinge.simulation.scenes.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER, RIMS
+from impinge.simulation.scenes.contacts.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER, RIMS
 from impinge.simulation.scenes.tables import Candidates
 
 FloatArray = NDArray[np.float64]
@@ -230,14 +230,14 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
         for turned, (k, other) in enumerate(((pair.one, pair.other), (pair.other, pair.one))):
             (a, _, of_a), (b, of_faces, of_b) = known[k], known[other]
             for i, corner in enumerate(a.corners):
-                by = span(of_a, i)
+                here = span(of_a, i)
                 for f, face in enumerate(b.faces):
                     sizes = (0.0, 0.0), (0.0, 0.0)
                     where = span(of_faces, f)
-                    rows.add(CORNER, turned, corner, face[:3], still, face[3:], *sizes, (*by, *none), where)
+                    rows.add(CORNER, turned, corner, face[:3], still, face[3:], *sizes, (*here, *none), where)
                 for line in b.lines if b.radius > 0.0 and not len(a.rims) else ():
                     sizes = (0.0, b.radius), (0.0, line[6])
-                    rows.add(BESIDE, turned, corner, line[:3], still, line[3:6], *sizes, (*by, *none))
+                    rows.add(BESIDE, turned, corner, line[:3], still, line[3:6], *sizes, (*here, *none))
             for rim in a.rims:
                 sizes = (0.0, 0.0), (rim[6], 0.0)
                 for f, face in enumerate(b.faces):

@@ -14,10 +14,10 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.scene.world import FOLLOWS, FREE, LINKED
-from impinge.simulation.scenes.distance import distance
-from impinge.simulation.scenes.pairs import BALL, NOTHING, margin, pair_gap, set_normal, set_slip, whole
+from impinge.simulation.scenes.contacts.distance import distance
+from impinge.simulation.scenes.contacts.pairs import BALL, NOTHING, margin, pair_gap, set_normal, set_slip, whole
+from impinge.simulation.scenes.contacts.vectors import back, cross, dot, turned
 from impinge.simulation.scenes.tables import SceneTables
-from impinge.simulation.scenes.vectors import back, cross, dot, turned
 
 # Vectors in passing, rows of `SceneTables.local`. Those before N are in the world's axes, the others in the surface's.
 # ARM and REACH are the ball's center from the origins of its own frame and of the surface's.

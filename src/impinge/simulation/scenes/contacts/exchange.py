@@ -14,12 +14,21 @@ from typing import Any
 
 from impinge.compile import entry, jit
 from impinge.contact.law import TOUCHING
-from impinge.simulation.scenes.contact import locate
+from impinge.simulation.scenes.contacts.contact import locate
+from impinge.simulation.scenes.contacts.nearness import KEPT, leads_away, look
+from impinge.simulation.scenes.contacts.pairs import (
+    ACROSS,
+    CORNER,
+    CROSS,
+    NOTHING,
+    RIMS,
+    margin,
+    pair_gap,
+    worst_margin,
+)
+from impinge.simulation.scenes.contacts.vectors import back, dot, turned
 from impinge.simulation.scenes.kernel import move
-from impinge.simulation.scenes.nearness import KEPT, leads_away, look
-from impinge.simulation.scenes.pairs import ACROSS, CORNER, CROSS, NOTHING, RIMS, margin, pair_gap, worst_margin
 from impinge.simulation.scenes.tables import SceneTables, tables_at
-from impinge.simulation.scenes.vectors import back, dot, turned
 from impinge.simulation.system.plant import CAP, STEP, TIME, Plant, Workspace
 
 _LEVEL = 1e-2  # sine up to which what leads away from a feature may come nearer along the normal
@@ -153,7 +162,7 @@ def _take(s: SceneTables, plant: Plant, w: Workspace, pair: int, c: int, k: int)
 
 @jit
 def _place_for(s: SceneTables, plant: Plant, w: Workspace, pair: int, value: float) -> int:
-    """Return a contact for a candidate that is so far off: a free one, or that of one farther off; −1 if there is none."""
+    """Return a contact for a candidate that is so far off, of nothing or of one farther off; −1 if there is none."""
     f, o, worst = s.features, s.candidates, -1
     for c in range(o.contacts[pair, 0], o.contacts[pair, 1]):
         if f.form[c] == NOTHING:
