@@ -18,8 +18,7 @@ from impinge.simulation.scenes.tables import SceneTables
 
 PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
 KEPT = 1.5  # how much farther a candidate may be while it is a contact
-_SAMPLES = 16  # places on a rim that are tried
-_SHARED = 0.3  # share of a rim's radius up to which both its halves are tried on each side
+_SAMPLES = 24  # places on a rim that are tried
 _ROUNDS = 40  # by which the nearest places of two rims are approached
 
 # Rows of `SceneTables.local` that are free here: where the other shape is, a place, and others.
@@ -225,16 +224,20 @@ def _rim_off(
     held = o.owner[k] >= 0
     if held:
         angle = s.features.angle[o.owner[k], 0]
-    for i in range(0 if held else _SAMPLES):
+    before = last = inf
+    for i in range(0 if held else _SAMPLES + 2):  # the nearest of the places on this half that are nearer than others
         _place_on(center, u, w, size, tau * i / _SAMPLES, one)
-        if o.half[k] * _aside(one, center, n) < -_SHARED * size:
-            continue
         if rims:
             _place_on(o.at[k], v[_Y], v[_Z], o.length[k, 1], _angle_to(one, o.at[k], v[_Y], v[_Z]), other)
         else:
             _nearest_on_line(one, o.at[k], o.across[k], other)
-        if _apart(one, other) < best:
-            best, angle = _apart(one, other), tau * i / _SAMPLES
+        apart = _apart(one, other)
+        _place_on(center, u, w, size, tau * (i - 1) / _SAMPLES, one)
+        if i > 1 and last <= before and last < apart and last < best and o.half[k] * _aside(one, center, n) >= 0.0:
+            best, angle = last, tau * (i - 1) / _SAMPLES
+        before, last = last, apart
+    if not held and best == inf:
+        return inf
     for _ in range(_ROUNDS):
         _place_on(center, u, w, size, angle, one)
         if rims:
@@ -276,6 +279,38 @@ def _rim_off(
 
 
 @jit
+def _is_beyond(s: SceneTables, k: int, x: Any, R: Any) -> bool:
+    """Tell whether the touching point of a contact that holds a candidate of a rim is on the other half of the rim."""
+    o, v = s.candidates, s.local
+    center, n, one, u, w, other = v[_TO], v[_ACROSS], v[_ONE], v[_U], v[_V], v[_OTHER]
+    if o.owner[k] < 0:
+        return False
+    _shift(o.ball[k], x, R, center)
+    across(o.along[k], one, other)
+    turned(R, one, u)
+    turned(R, other, w)
+    for i in range(3):
+        n[i] = o.across[k, i]
+        one[i] = center[i] - o.at[k, i]
+    if o.form[k] != ACROSS:
+        cross(o.across[k], one, n)
+    _place_on(center, u, w, o.length[k, 0], s.features.angle[o.owner[k], 0], one)
+    return o.half[k] * _aside(one, center, n) < 0.0
+
+
+@jit
+def _rehome(s: SceneTables, k: int, x: Any, R: Any) -> None:
+    """Let the contacts of both halves of a rim be those of the halves on which they are now."""
+    o, f = s.candidates, s.features
+    one, other = _is_beyond(s, k, x, R), _is_beyond(s, k + 1, x, R)
+    if (one and (other or o.owner[k + 1] < 0)) or (other and o.owner[k] < 0):
+        o.owner[k], o.owner[k + 1] = o.owner[k + 1], o.owner[k]
+        for i in range(k, k + 2):
+            if o.owner[i] >= 0:
+                f.held[o.owner[i]] = i
+
+
+@jit
 def look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> None:
     """Write for all candidates of a pair how far they are from meeting, infinite if they are not near."""
     o, m = s.candidates, s.motion
@@ -289,6 +324,8 @@ def look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> 
         for k in range(o.first[pair], o.first[pair + 1]):
             if o.turned[k] != turn:
                 continue
+            if o.half[k] < 0.0:
+                _rehome(s, k, x, R)
             more = KEPT if o.owner[k] >= 0 else 1.0
             if o.form[k] == CORNER:
                 o.value[k] = _corner_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
