@@ -42,6 +42,7 @@ NOTHING, BALL, CORNER, CROSS, BESIDE, OVER, ACROSS, RIMS = -1, 0, 1, 2, 3, 4, 5,
 # Rows of `SceneTables.jets`: places and directions of both features, normal, touching point, and others in passing.
 _P, _D, _Q, _E, _N, _X, _W, _V = 0, 1, 2, 3, 4, 5, 6, 7
 _FLUSH = 1e-3  # how far beyond a cylinder's flat end its rim may face, rad: what lies on that end lies on its rim
+_ENDLESS = (1.0, 0.0, 0.0)  # how far a contact is from the end of a plane that has none
 _MINUS = (-1.0, 0.0, 0.0)
 
 
@@ -166,7 +167,7 @@ def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
     if form == OVER and k == f.sides[c, 1] - f.sides[c, 0]:
         return s.along[0, 0] - LEVEL * f.length[c, 0], s.along[0, 1], s.along[0, 2]
     if form in (CORNER, OVER):
-        return _from_side(s, c, k, gap)
+        return _from_side(s, c, k, gap) if f.sides[c, 1] > f.sides[c, 0] else _ENDLESS
     line = k // 2 if form == CROSS else 1
     x, y, z = s.along[line, 0], s.along[line, 1], s.along[line, 2]
     if k % 2 == 1:
