@@ -31,7 +31,8 @@ from impinge.simulation.scenes.kernel import move
 from impinge.simulation.scenes.tables import SceneTables, tables_at
 from impinge.simulation.system.plant import CAP, STEP, TIME, Plant, Workspace
 
-_LEVEL = 1e-2  # sine up to which what leads away from a feature may come nearer along the normal
+_LEANS = 0.3  # sine up to which what leads away from a feature may come nearer along the normal: what is soft sinks in
+_LEVEL = 1e-2  # the same for what rivals a face
 _CLOSED = -2.0  # how much earlier features of closed contacts end, in those of open ones
 _FAST = 20.0  # m/s²: how much faster bodies may become within a step without being looked at
 
@@ -253,7 +254,7 @@ def exchange(plant: Plant, w: Workspace) -> bool:
                 spin = s.motion.spin[o.frames[pair, i]]
                 turning += sqrt(dot(spin, spin)) + h * push / o.size[pair, i]
             aside = 2.0 * h * (speed + push * h) + 2.0 * o.inset[pair]
-            look(s, pair, o.range[pair], aside, _LEVEL + 2.0 * h * turning)
+            look(s, pair, o.range[pair], aside, _LEANS + 2.0 * h * turning)
         new |= _choose(s, plant, w, pair)
         new |= _watch(s, plant, w, pair)
     w.time[CAP] = longest
