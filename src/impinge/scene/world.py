@@ -23,7 +23,7 @@ from impinge.model import Model, Quantity, Spin, of_length_one, straight
 from impinge.scene.names import owned_signals, pose_signals
 from impinge.scene.paths import path_kernel
 from impinge.scene.pose import matrix
-from impinge.scene.scene import BODY, LINK, MOVING, Scene
+from impinge.scene.scene import BODY, MOVING, Scene
 
 FloatArray = NDArray[np.float64]
 
@@ -191,7 +191,7 @@ def _standing(scene: Scene) -> dict[str, tuple[FloatArray, FloatArray]]:
 
 def layout_of(scene: Scene) -> Layout:
     """Freeze a scene: number its parts and write its tables."""
-    if not any(part.kind in (BODY, LINK) for part in scene.parts.values()):
+    if not scene.robots and not any(part.kind == BODY for part in scene.parts.values()):
         raise InputError(f"scene '{scene.name}'", "something that can be pushed", "none", "Add a body or a robot.")
     signals = owned_signals(scene)
     parts, n = list(scene.parts.values()), len(scene.parts)
