@@ -19,18 +19,21 @@ G = 9.81
 DOWN = (0.0, 0.0, -G)
 
 
+Names = Sequence[str]
+
+
 class Twice(NamedTuple):
     """A system.
 
     Attributes:
-        model, scene: made for a coefficient of friction.
+        model, scene: made for a coefficient of friction; of the model some contacts may be named that come first.
         start, until, friction: of a run in which contacts close, and slide or open; s.
         rest: a pose near which it rests, by name; what is not named as at the start.
         closed: the contacts of the model that are closed there.
         sticks: the coefficient of friction there.
     """
 
-    model: Callable[[float], Model]
+    model: Callable[..., Model]
     scene: Callable[[float], Scene]
     start: Mapping[str, float]
     until: float
@@ -71,11 +74,19 @@ def body_of(b: ModelBuilder, scene: Scene, name: str) -> Body:
     return Body(at, R, velocity, R @ w)
 
 
-def on_floor(b: ModelBuilder, name: str, body: Body, place: Sequence[float], mu: float, radius: float = 0.0) -> None:
-    """Let a point of a body, or a ball about it, meet the floor z = 0."""
+def on_floor(body: Body, place: Sequence[float], radius: float = 0.0) -> tuple[Any, list[Any]]:
+    """Return the gap of a point of a body, or of a ball about it, over the floor z = 0, and its sliding speeds."""
     lowest = body.point(place) - ca.DM([0, 0, radius])
     speed = body.speed(lowest)
-    b.gap(name, lowest[2], slip_rate=[speed[0], speed[1]], friction=mu)
+    return lowest[2], [speed[0], speed[1]]
+
+
+def with_contacts(b: ModelBuilder, mu: float, contacts: Mapping[str, tuple[Any, list[Any]]], first: Names) -> Model:
+    """Build a model with contacts, those named first before the others."""
+    for name in (*first, *(name for name in contacts if name not in first)):
+        gap, speeds = contacts[name]
+        b.gap(name, gap, **({"slip_rate": speeds, "friction": mu} if mu > 0.0 else {}))
+    return b.build()
 
 
 def corners(x: float, y: float, z: float) -> Iterator[tuple[str, tuple[float, float, float]]]:
@@ -95,10 +106,10 @@ def ball_scene(mu: float) -> Scene:
     return scene
 
 
-def ball_model(mu: float) -> Model:
+def ball_model(mu: float, first: Names = ()) -> Model:
     b = ModelBuilder("ball")
-    on_floor(b, "touch", body_of(b, ball_scene(mu), "ball"), (0, 0, 0), mu, radius=0.1)
-    return b.build()
+    body = body_of(b, ball_scene(mu), "ball")
+    return with_contacts(b, mu, {"touch": on_floor(body, (0, 0, 0), radius=0.1)}, first)
 
 
 SLOPE = 0.3
@@ -111,49 +122,45 @@ def block_scene(mu: float) -> Scene:
     return scene
 
 
-def block_model(mu: float) -> Model:
+def block_model(mu: float, first: Names = ()) -> Model:
     b = ModelBuilder("block")
     body = body_of(b, block_scene(mu), "block")
-    for name, place in corners(*BLOCK):
-        on_floor(b, name, body, place, mu)
-    return b.build()
+    return with_contacts(b, mu, {name: on_floor(body, place) for name, place in corners(*BLOCK)}, first)
 
 
-def _arm(mu: float, wall: bool) -> Model:
-    """Two links of 0.4 m, with a mass at the end of each; the tip is a ball of 20 mm that meets a wall at x = 0.1."""
-    b = ModelBuilder("arm")
+def _arm(b: ModelBuilder) -> tuple[Any, Any, Any, Any]:
+    """Add two links of 0.4 m, with a mass at the end of each; return where the tip is, x and z, and its speeds."""
     q1, v1 = b.coordinate("q1", start=0.35, unit="rad")
     q2, v2 = b.coordinate("q2", start=-0.2, unit="rad")
     q, v, length = ca.vertcat(q1, q2), ca.vertcat(v1, v2), 0.4
     x1, z1 = length * ca.sin(q1), -length * ca.cos(q1)
     x2, z2 = x1 + length * ca.sin(q1 + q2), z1 - length * ca.cos(q1 + q2)
     for x, z in ((x1, z1), (x2, z2)):
-        vx, vz = (ca.jtimes(e, q, v) for e in (x, z))
-        b.kinetic((vx**2 + vz**2) / 2)
+        b.kinetic(sum(ca.jtimes(e, q, v) ** 2 for e in (x, z)) / 2)
         b.potential(G * z)
     b.damping(0.1 * v2, along=q2)
-    if wall:
-        rate = ca.jtimes(z2, q, v)
-        b.gap("wall", x2 - 0.1 - 0.02, slip_rate=[rate], friction=mu or None) if mu else b.gap("wall", x2 - 0.12)
-    else:
-        b.link("tip", [x2, 0, z2])
-    return b.build()
+    return x2, z2, ca.jtimes(x2, q, v), ca.jtimes(z2, q, v)
 
 
-def arm_model(mu: float) -> Model:
-    return _arm(mu, wall=True)
+def arm_model(mu: float, first: Names = ()) -> Model:
+    """The tip is a ball of 20 mm that meets a wall at x = 0.1."""
+    b = ModelBuilder("arm")
+    x, _, _, speed = _arm(b)
+    return with_contacts(b, mu, {"wall": (x - 0.1 - 0.02, [speed])}, first)
 
 
 def arm_scene(mu: float) -> Scene:
+    b = ModelBuilder("arm")
+    x, z, _, _ = _arm(b)
+    b.link("tip", [x, 0, z])
     scene = Scene("double pendulum at a wall", friction=mu)
     scene.fixed("wall", HalfSpace(), at=(0.1, 0, 0), turn=(0, pi / 2, 0))
-    scene.robot(_arm(mu, wall=False), {"tip": Sphere(0.02)})
+    scene.robot(b.build(), {"tip": Sphere(0.02)})
     return scene
 
 
 FEET = {"foot0": (0.4, 0.3), "foot1": (-0.4, 0.3), "foot2": (-0.4, -0.3), "foot3": (0.4, -0.3)}
 FOOT, HEIGHT = 0.03, 0.4
-TOP, BOTTOM = 0.03, -0.35  # of the plate's middle and the feet's, over the center of mass, which is found below
 
 
 def table_scene(mu: float) -> Scene:
@@ -167,13 +174,12 @@ def table_scene(mu: float) -> Scene:
     return scene
 
 
-def table_model(mu: float) -> Model:
+def table_model(mu: float, first: Names = ()) -> Model:
     scene = table_scene(mu)
     b = ModelBuilder("table")
     body = body_of(b, scene, "table")
-    for name, placed in zip(FEET, scene.parts["table"].shapes[1:], strict=True):
-        on_floor(b, name, body, placed.at, mu, radius=FOOT)
-    return b.build()
+    feet = zip(FEET, scene.parts["table"].shapes[1:], strict=True)
+    return with_contacts(b, mu, {name: on_floor(body, placed.at, radius=FOOT) for name, placed in feet}, first)
 
 
 TALL = (0.06, 0.1, 0.2)
@@ -185,12 +191,10 @@ def tall_scene(mu: float) -> Scene:
     return scene
 
 
-def tall_model(mu: float) -> Model:
+def tall_model(mu: float, first: Names = ()) -> Model:
     b = ModelBuilder("box")
     body = body_of(b, tall_scene(mu), "box")
-    for name, place in corners(*TALL):
-        on_floor(b, name, body, place, mu)
-    return b.build()
+    return with_contacts(b, mu, {name: on_floor(body, place) for name, place in corners(*TALL)}, first)
 
 
 HELD, FINGER = 0.1, 0.04
@@ -224,9 +228,9 @@ def gripper_scene(mu: float) -> Scene:
     return scene
 
 
-def gripper_model(mu: float) -> Model:
+def gripper_model(mu: float, first: Names = ()) -> Model:
     b = ModelBuilder("gripper")
-    faces = _gripper(b)
+    faces, contacts = _gripper(b), {}
     box = body_of(b, gripper_scene(mu), "box")
     for name, side in (("left", -1.0), ("right", 1.0)):
         face, speed = faces[name]
@@ -234,8 +238,8 @@ def gripper_model(mu: float) -> Model:
             corner = face + ca.DM([0, y * FINGER / 2, z * FINGER / 2])
             gap = side * (box.axes.T @ (corner - box.at))[0] - HELD / 2
             slip = box.axes.T @ (speed - box.speed(corner - gap * side * box.axes[:, 0]))
-            b.gap(f"{name}{k}", gap, slip_rate=[slip[1], slip[2]], friction=mu)
-    return b.build()
+            contacts[f"{name}{k}"] = gap, [slip[1], slip[2]]
+    return with_contacts(b, mu, contacts, first)
 
 
 def tilted(name: str, angle: float, **more: float) -> dict[str, float]:
