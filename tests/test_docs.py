@@ -29,6 +29,14 @@ def test_an_example_runs_as_it_stands(script, tmp_path, monkeypatch, capsys):
     assert "touchdown" in capsys.readouterr().out or (tmp_path / "hopper.png").exists()
 
 
+def test_the_delta_on_a_box_runs_as_it_stands(capsys):
+    names = runpy.run_path(str(ROOT / "examples" / "delta_on_a_box.py"), run_name="__main__")
+    assert names["result"].certificate.ok
+    table = names["result"].contacts.force_on("table", names["result"].t.size)[-1]
+    assert table == pytest.approx([0, 0, -8 - 0.5 * 9.81], abs=0.05)
+    assert "flange at" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "document",
     ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))],
@@ -75,6 +83,9 @@ def test_the_page_on_scenes_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert names["carried"]["part_x_dot"][-1] == pytest.approx(0.2, abs=1e-9)
     assert names["carried"]["grip_tool_fz"][-1] == pytest.approx(0.2 * 9.81, rel=1e-2)
     assert names["driven"]["brick_x"][-1] > 0.1
+    assert names["place"][-1, 2] == pytest.approx(-0.43, abs=1e-8)
+    push = names["pressed"].contacts.force_on("flange", names["pressed"].t.size)[-1]
+    assert push == pytest.approx([0, 0, 8], abs=0.05)
 
 
 def test_the_page_on_machine_code_runs_as_it_stands(capsys):

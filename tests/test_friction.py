@@ -31,7 +31,7 @@ from friction_models import (
     vise,
     wedge,
 )
-from impinge import Adaptive, Baumgarte, FixedStep
+from impinge import Adaptive, Baumgarte, FixedStep, Impact
 from impinge.analysis import equilibrium, linearize, sensitivity
 from impinge.compile import Struct
 from impinge.contact.friction import SETTLED
@@ -43,6 +43,7 @@ from impinge.simulation.conduct import BUDGET
 from impinge.simulation.events.instant import PAUSED
 from impinge.simulation.run import _ModelRun
 from mechanisms import four_bar_pose
+from same_systems import arm_model
 
 LAW = Baumgarte()
 TIGHT = Adaptive(rtol=1e-11, atol=1e-12)
@@ -1405,3 +1406,26 @@ def test_ladders_and_wedges_obey_coulomb(mu1, mu2, angle, v):
         parameters={"mu_floor": mu1, "mu_slope": mu2, "th": th},
     )
     assert_coulomb(result, {"floor": mu1, "slope": mu2}, energy=1e-5)
+
+
+@pytest.mark.parametrize("law", [Impact(0.0), Baumgarte()], ids=["impact", "baumgarte"])
+def test_a_tip_whose_slip_turns_where_sticking_would_take_a_pull_slides_back_and_is_pushed_on(law):
+    """A double pendulum that leans on a wall: the forces on both sides of the instant are those of sliding."""
+    model, mu = arm_model(0.2), 0.2
+    result = simulate(model, law, until=0.5, start={"q1_dot": -1.0}, method=Adaptive(rtol=1e-11, atol=1e-13))
+    turns = [e for e in result.events if e.before == e.after == "Sliding" and e.time > 0.3]
+    assert len(turns) == 1
+    row = turns[0].row
+    terms = model.terms(*([result[f"{x.name}"][row] for x in xs] for xs in (model.coordinates, model.velocities)))
+    A = np.vstack([terms["J"], terms["T"]])
+    response = np.linalg.solve(terms["M"], np.column_stack([A.T, -terms["b"]]))
+    W, free = A @ response[:, :2], A @ response[:, 2] + [*terms["gap_drift"], *terms["slip_drift"]]
+    gap, rate = terms["gap"][0], terms["gap_dot"][0]
+    wanted = -(100.0 * gap + 20.0 * rate + 1e6 * gap**3) if isinstance(law, Baumgarte) else 0.0
+    assert np.linalg.solve(W, [wanted - free[0], -free[1]])[0] < -0.1  # to stick takes a pull
+    for side, direction in ((row, 1.0), (row + 1, -1.0)):
+        assert result["force_wall"][side] == pytest.approx(
+            (wanted - free[0]) / (W[0, 0] - mu * direction * W[0, 1]), rel=1e-6
+        )
+    back = free[1] + (W[1, 0] + mu * W[1, 1]) * result["force_wall"][row + 1]
+    assert back < 0.0  # that way it does begin to slide

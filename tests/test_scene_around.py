@@ -123,6 +123,37 @@ def test_slips_and_gap_rates_are_differences_of_places_that_touch():
         assert np.linalg.norm(slips) <= (rest[0] + 1e-12) * np.linalg.norm(w)
 
 
+@pytest.mark.parametrize("depth", [5e-4, -5e-4, -1e-5])
+def test_a_corner_that_is_pressed_in_is_as_deep_as_it_is(depth):
+    scene = Scene("pressed")
+    scene.fixed("floor", HalfSpace())
+    scene.body("box", Box(0.2, 0.15, 0.1), mass=2.0, at=(0, 0, 0.05 + depth))
+    model = scene.around()
+    q, v = model.start_vectors({})
+    assert np.allclose(values(model, q, v)[0], [depth] * 4, rtol=0, atol=1e-15)
+    assert np.allclose(values(model, scene.around({"box_z": 0.05}).start_vectors({})[0], v)[0], 0.0, atol=1e-15)
+
+
+def test_where_faces_lie_on_each_other_corners_and_crossing_edges_touch():
+    """One corner of each box and two pairs of edges that cross: the least of their gaps is the boxes' distance."""
+    rng, sizes = np.random.default_rng(7), ((0.2, 0.15, 0.1), (0.15, 0.2, 0.12))
+    scene = Scene("faces")
+    scene.body("a", Box(*sizes[0]), mass=1.0)
+    scene.body("b", Box(*sizes[1]), mass=1.0, at=(0.09, 0.1, 0.1105))
+    model = scene.around()
+    assert len(model.contacts) == 4
+    q, v = model.start_vectors({})
+    assert np.allclose(values(model, q, v)[0], 5e-4, rtol=0, atol=1e-15)
+    nearest = set()
+    for _ in range(20):
+        near = model.displaced(q, np.concatenate([1e-4 * rng.normal(size=3), 1e-3 * rng.normal(size=3), np.zeros(6)]))
+        gaps = values(model, near, v)[0]
+        found = coal_distance(*(coal_shape(Box(*x)) for x in sizes), pose_of(near, 0), pose_of(near, 1))[0]
+        assert abs(gaps.min() - found) <= 1e-8
+        nearest.add(int(gaps.argmin()))
+    assert nearest == {0, 1, 2, 3}
+
+
 def incline(angle=0.3, mu=0.2):
     scene = Scene("incline", gravity=(G * sin(angle), 0.0, -G * cos(angle)), friction=mu)
     scene.fixed("ramp", HalfSpace())

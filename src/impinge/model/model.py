@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -15,6 +15,7 @@ from impinge.compile import Kernel, compile_kernel
 from impinge.model.bounds import GapBounds, gap_bounds
 from impinge.model.derive import Equations, Symbols, delassus, solve_spd, tangent
 from impinge.model.links import Link, linkage_expressions
+from impinge.model.listing import listed
 from impinge.model.quantities import Constraint, Coordinate, Gap, Input, Quantity, values_of
 from impinge.model.spins import Spin, displaced, of_length_one, straight, way_between
 from impinge.model.stored import restored, stored
@@ -62,6 +63,20 @@ class Model:
     def around(self, near: Mapping[str, float] | None = None, *, within: float = 0.0, time: float = 0.0) -> Model:
         """Return the model itself: it is one everywhere. A scene is one around a pose; see `impinge.Scene.around`."""
         return self
+
+    def without_gaps(self) -> Model:
+        """Return the same mechanism without gaps, as a scene takes it: there contacts come from shapes of links.
+
+        Example:
+            >>> from impinge.robots import ball
+            >>> ball().without_gaps().contacts
+            ()
+        """
+        e, nothing = self.equations, ca.SX(0, 1)
+        h = self.row_slices[0]
+        left = {name: getattr(e, name)[h, :] for name in ("g", "A", "rate", "drift", "partial")}
+        equations = replace(e, **left, extent=nothing, extent_rate=nothing)
+        return replace(self, gaps=(), equations=equations, friction_expressions=nothing)
 
     @functools.cached_property
     def directions(self) -> tuple[Quantity, ...]:
@@ -323,22 +338,4 @@ class Model:
         return restored, stored(self)
 
     def __str__(self) -> str:
-        kinds: list[tuple[str, Sequence[Quantity]]] = [
-            ("coordinate", self.coordinates),
-            ("parameter", self.parameters),
-            ("input", self.inputs),
-            ("constraint", self.constraints),
-            ("gap", self.gaps),
-            ("output", self.outputs),
-        ]
-        valued = {"coordinate", "parameter", "input"}
-        table = [("", "name", "unit", "value", "")]
-        for kind, quantities in kinds:
-            for k, x in enumerate(quantities):
-                value = f"{x.value:g}" if kind in valued else ""
-                if isinstance(x, Coordinate) and x.speed:
-                    value += f", moving at {x.speed:g}"
-                table.append((kind if k == 0 else "", x.name, x.unit, value, x.about))
-        widths = [max(len(row[k]) for row in table) for k in range(5)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
-        return "\n".join([f"model {self.name}", *("  " + line for line in lines)])
+        return listed(self)

@@ -8,7 +8,8 @@ from impinge.model import Model, ModelBuilder
 def ball(height: float = 1.0, mass: float = 1.0, gravity: float = 9.81) -> Model:
     """Return a point mass that moves up and down above a floor.
 
-    Coordinate ``q`` (height), parameters ``m`` and ``g``, one contact ``floor`` with gap q.
+    Coordinate ``q`` (height), parameters ``m`` and ``g``, one contact ``floor`` with gap q, one link ``ball`` with its
+    origin at the lowest point, on the z axis of the space.
 
     Example:
         >>> ball(height=2.0).coordinates[0].value
@@ -21,4 +22,5 @@ def ball(height: float = 1.0, mass: float = 1.0, gravity: float = 9.81) -> Model
     b.kinetic(m * v**2 / 2)
     b.potential(m * g * q)
     b.gap("floor", q)
+    b.link("ball", (0, 0, q))
     return b.build()

@@ -7,6 +7,7 @@ from math import cos, sin
 import casadi as ca
 
 from impinge.model import Model, ModelBuilder
+from impinge.robots.plane import turned
 
 
 def block(
@@ -22,7 +23,8 @@ def block(
 
     Coordinates ``x`` and ``z`` (of its center) and ``angle``; contacts ``left`` and ``right``, each with a slip along
     the floor; parameters ``a``, ``h`` (half width and height), ``m``, ``g`` and ``mu``. Both upper corners are taken to
-    stay clear of the floor.
+    stay clear of the floor. Its link ``block`` has its origin at the center; x and z are the block's width and height,
+    which lie in the x–z plane of the space, z up.
 
     Args:
         height: of its lowest point at the start, m.
@@ -50,4 +52,5 @@ def block(
     for name, side in (("left", -1), ("right", 1)):
         along = x + side * a * ca.cos(turn) + h * ca.sin(turn)
         b.gap(name, z + side * a * ca.sin(turn) - h * ca.cos(turn), slip=along, friction=mu)
+    b.link("block", (x, 0, z), turned(turn))
     return b.build()

@@ -13,7 +13,8 @@ def particle(
     """Return a point mass that falls along x towards a wall, which may move at a constant speed.
 
     Coordinate ``x``, parameters ``m``, ``g``, ``L`` (where the wall is at t = 0) and ``w`` (its speed), one contact
-    ``wall`` with gap L + w t − x; the wall's place is an output.
+    ``wall`` with gap L + w t − x; the wall's place is an output. The link ``particle`` is at x below the origin of the
+    space, whose z axis points up.
 
     Example:
         >>> particle().contacts
@@ -28,6 +29,7 @@ def particle(
     b.potential(-m * g * x)
     b.gap("wall", place - x)
     b.output("x_wall", place, "m")
+    b.link("particle", (0, 0, -x))
     return b.build()
 
 
@@ -36,7 +38,8 @@ def pushed_particle() -> Model:
 
     Trinkle, pages 14 to 16. Coordinates ``x``, ``y``, ``z``; the sphere of radius ``R`` circles about the origin at
     the radius ``r`` with ``n`` rad/s, bobbing by ``H`` with twice that, while nothing else acts on the particle but
-    a drag ``c`` and gravity ``g``. Its center is in the outputs ``cx``, ``cy``, ``cz``.
+    a drag ``c`` and gravity ``g``. Its center is in the outputs ``cx``, ``cy``, ``cz``. The link ``particle`` is at
+    (x, y, z) of the space.
     """
     b = ModelBuilder("pushed_particle")
     axes = [b.coordinate(name, start=start) for name, start in (("x", 0.75), ("y", 0.8), ("z", 0.2))]
@@ -52,19 +55,22 @@ def pushed_particle() -> Model:
     b.gap("sphere", ca.norm_2(q - center) - R)
     for k, name in enumerate(("cx", "cy", "cz")):
         b.output(name, center[k], "m")
+    b.link("particle", q)
     return b.build()
 
 
 def particle_past_a_disk() -> Model:
     """Return a particle that flies at a disk of radius ``R`` about the origin, in a plane; no force acts.
 
-    Coordinates ``x`` and ``z``, contact ``disk``. Without restitution it goes on along the tangent where it touches.
+    Coordinates ``x`` and ``z``, contact ``disk``; the link ``particle`` is in the x–z plane of the space. Without
+    restitution it goes on along the tangent where it touches.
     """
     b = ModelBuilder("particle_past_a_disk")
     (x, vx), (z, vz) = b.coordinate("x", start=-2.0), b.coordinate("z", start=0.7)
     m, R = b.parameter("m", 1.0, "kg"), b.parameter("R", 1.0, "m")
     b.kinetic(m * (vx**2 + vz**2) / 2)
     b.gap("disk", ca.sqrt(x**2 + z**2) - R)
+    b.link("particle", (x, 0, z))
     return b.build()
 
 
@@ -76,7 +82,8 @@ def particle_on_a_roof(facets: str = "extended") -> Model:
 
     Coordinates ``x`` (from the ridge) and ``z``. The facets are told in one of three ways: "extended", each a plane
     without end, contacts ``left`` and ``right`` (Trinkle, page 18); "ending", the same with extents at the ridge;
-    "nearest", one contact ``roof`` whose gap is the distance to the facet that counts.
+    "nearest", one contact ``roof`` whose gap is the distance to the facet that counts. The link ``particle`` is in the
+    x–z plane of the space, z up.
     """
     b = ModelBuilder(f"particle_on_a_roof_{facets}")
     (x, vx), (z, vz) = b.coordinate("x", start=0.02), b.coordinate("z", start=0.1)
@@ -90,4 +97,5 @@ def particle_on_a_roof(facets: str = "extended") -> Model:
     else:
         b.gap("left", left, extent=-x if facets == "ending" else None)
         b.gap("right", right, extent=x if facets == "ending" else None)
+    b.link("particle", (x, 0, z))
     return b.build()

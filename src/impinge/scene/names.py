@@ -29,7 +29,7 @@ def _owned(scene: Scene) -> Iterator[tuple[str, str]]:
     for name in (*RESERVED, *(f"work_{work}" for work in WORKS)):
         yield name, "every result"
     for robot in scene.robots:
-        for x in (*robot.model.coordinates, *robot.model.velocities):
+        for x in (*robot.model.coordinates, *robot.model.velocities, *robot.model.outputs):
             yield x.name, f"robot '{robot.name}'"
     for part in scene.parts.values():
         if part.kind == BODY and not part.on:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from impinge.errors import InputError, as_number, show
 from impinge.geometry.shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Shape, Sphere
+from impinge.model import Model
 from impinge.scene.pose import matrix, quaternion, vector
 
 FloatArray = NDArray[np.float64]
@@ -65,6 +66,32 @@ class Part:
     inertia: Inertia | None = None
     on: str = ""
     friction: float = 0.0
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A model in a scene: what moves its links."""
+
+    name: str
+    model: Model
+    parameters: FloatArray
+    links: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grip:
+    """A spring and damper in six directions between a body and the part that holds it.
+
+    Attributes:
+        stiffness, damping: along and about the holder's axes: N/m and N·m/rad, N·s/m and N·m·s/rad.
+        center: the point of the body at which these act, in the body's axes, m.
+    """
+
+    body: str
+    by: str
+    stiffness: FloatArray
+    damping: FloatArray
+    center: FloatArray
 
 
 def placed(who: str, shapes: Any) -> tuple[Placed, ...]:

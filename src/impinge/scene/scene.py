@@ -3,46 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from impinge.errors import InputError, unknown_name
 from impinge.model import Model, Quantity, missing_in_model
-from impinge.scene.parts import Part, check_path, friction_of, inertia_of, placed
+from impinge.scene.parts import Grip, Part, Robot, check_path, friction_of, inertia_of, placed
 from impinge.scene.pose import quaternion, vector
+
+if TYPE_CHECKING:
+    from impinge.scene.poses import Signals
 
 FloatArray = NDArray[np.float64]
 
 FIXED, BODY, MOVING, LINK = "fixed", "body", "moving", "link"
-
-
-@dataclass(frozen=True)
-class Robot:
-    """A model in a scene: what moves its links."""
-
-    name: str
-    model: Model
-    parameters: FloatArray
-    links: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Grip:
-    """A spring and damper in six directions between a body and the part that holds it.
-
-    Attributes:
-        stiffness, damping: along and about the holder's axes: N/m and N·m/rad, N·s/m and N·m·s/rad.
-        center: the point of the body at which these act, in the body's axes, m.
-    """
-
-    body: str
-    by: str
-    stiffness: FloatArray
-    damping: FloatArray
-    center: FloatArray
 
 
 class Scene:
@@ -191,8 +167,13 @@ class Scene:
     ) -> None:
         """Add a robot; its links become parts that shapes and bodies may be attached to.
 
+        Shapes of a link have no mass: the model has all of the robot's. A body on a link (``body(on=...)``) adds its
+        own. Parts of one robot pass through each other. A link that no coordinate moves stands like a fixed part. The
+        model's outputs are signals of the scene, and controllers are given them.
+
         Args:
-            model: with links (`ModelBuilder.link`), and without gaps: in a scene contacts come from shapes.
+            model: with links (`ModelBuilder.link`), and without gaps (`Model.without_gaps`): in a scene contacts come
+                from shapes.
             shapes: of its links, by name.
             parameters: that differ from the model's.
             friction: coefficient of its links' surfaces.
@@ -204,7 +185,8 @@ class Scene:
                 raise unknown_name(who, "link", link, names)
         if model.gaps:
             got = ", ".join(f"'{gap.name}'" for gap in model.gaps)
-            raise InputError(who, "a model without gaps", f"gap {got}", "Give its links shapes instead.")
+            remedy = "Give robot(model.without_gaps(), ...), and its links the shapes that touch."
+            raise InputError(who, "a model without gaps", f"gap {got}", remedy)
         if any(robot.model.name == model.name for robot in self.robots):
             raise InputError(who, "a name of its own for each robot", f"'{model.name}' twice", "Rename one model.")
         taken = {x.name for x in self.inputs}
@@ -282,6 +264,29 @@ class Scene:
         inputs = self.input_places
         pose = {name: value for name, value in (near or {}).items() if name not in inputs}
         return model_around(self, pose, within, time)
+
+    def poses(self, result: Signals, part: str) -> tuple[FloatArray, FloatArray]:
+        """Return where a part is in every row of a result: that of a body's axes, a link, or what moves or stands.
+
+        Args:
+            result: of a run of the scene, or of the scene as a model.
+            part: its name.
+
+        Returns:
+            Positions of its origin, rows × 3, m, and its axes as columns, rows × 3 × 3.
+
+        Example:
+            >>> from impinge import Complementarity, Scene, Sphere, robots, simulate
+            >>> scene = Scene("ball")
+            >>> scene.robot(robots.ball(height=5.0).without_gaps(), {"ball": Sphere(0.1)})
+            >>> result = simulate(scene, Complementarity(), until=1.0)
+            >>> place, axes = scene.poses(result, "ball")
+            >>> place[0].tolist(), bool((place[:, 2] == result["q"]).all())
+            ([0.0, 0.0, 5.0], True)
+        """
+        from impinge.scene.poses import poses_of
+
+        return poses_of(self, result, part)
 
     def friction(self, one: str, other: str, coefficient: float) -> None:
         """Set the coefficient of friction between two parts; otherwise it is the smaller of their own."""

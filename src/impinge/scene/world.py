@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +23,7 @@ from impinge.model import Model, Quantity, Spin, of_length_one, straight
 from impinge.scene.names import owned_signals, pose_signals
 from impinge.scene.paths import path_kernel
 from impinge.scene.pose import matrix
-from impinge.scene.scene import BODY, LINK, MOVING, Scene
+from impinge.scene.scene import BODY, MOVING, Scene
 
 FloatArray = NDArray[np.float64]
 
@@ -175,9 +176,22 @@ def _straight(models: Sequence[Model], nq: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([_integers([]), *places])
 
 
+def _standing(scene: Scene) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return position and axes of the links that no coordinate moves, by name."""
+    found = {}
+    for robot in scene.robots:
+        s = robot.model.symbols
+        for link in robot.model.links:
+            pose = [ca.densify(link.position), ca.densify(link.axes)]
+            if not ca.depends_on(ca.veccat(*pose), s.q):
+                position, axes = ca.Function("link", [s.p], pose)(robot.parameters)
+                found[link.name] = np.array(position).ravel(), np.array(axes)
+    return found
+
+
 def layout_of(scene: Scene) -> Layout:
     """Freeze a scene: number its parts and write its tables."""
-    if not any(part.kind in (BODY, LINK) for part in scene.parts.values()):
+    if not scene.robots and not any(part.kind == BODY for part in scene.parts.values()):
         raise InputError(f"scene '{scene.name}'", "something that can be pushed", "none", "Add a body or a robot.")
     signals = owned_signals(scene)
     parts, n = list(scene.parts.values()), len(scene.parts)
@@ -186,6 +200,7 @@ def layout_of(scene: Scene) -> Layout:
     nq, nv = [len(m.coordinates) for m in models], [len(m.velocities) for m in models]
     kernels = [m.linkage for m in models]
     owner = {link: r for r, robot in enumerate(scene.robots) for link in robot.links}
+    standing = _standing(scene)
 
     kind, block, place, speed = ([-1] * n for _ in range(4))
     robot_of, link_of, hung = [-1] * n, [-1] * n, [0] * n
@@ -201,7 +216,12 @@ def layout_of(scene: Scene) -> Layout:
             mass[k], tensor[k], inside[k] = part.inertia.mass, part.inertia.tensor, part.inertia.center
             inverse[k] = np.linalg.inv(part.inertia.tensor)
         carrier = part.on or part.name
-        if carrier in owner:
+        if carrier in standing:
+            kind[k] = STANDS
+            place_of_link, axes_of_link = standing[carrier]
+            at[k], axes[k] = place_of_link + axes_of_link @ at[k], axes_of_link @ axes[k]
+            inside[k] = 0.0
+        elif carrier in owner:
             kind[k], robot_of[k], block[k], hung[k] = LINKED, owner[carrier], owner[carrier], int(bool(part.on))
             link_of[k] = scene.robots[owner[carrier]].links.index(carrier)
             at[k] = at[k] + axes[k] @ inside[k]

@@ -124,6 +124,28 @@ def flange(arms: Sequence[Arm]) -> list[Any]:
     return [rotation(turn) @ arm.wrist for turn, arm in zip(TURNS, arms, strict=True)]
 
 
+def links(arms: Sequence[Arm], center: Any) -> dict[str, tuple[Any, Any]]:
+    """Return position and axes of all links by name, in a space whose x axis is z₁ and whose z axis points up.
+
+    Args:
+        arms: the three arms.
+        center: of the flange, in the base frame.
+    """
+    space = ca.diag(ca.SX([1, -1, -1]))
+    found = {"base": (ca.SX(3, 1), ca.SX.eye(3))}
+    for i, (turn, arm) in enumerate(zip(TURNS, arms, strict=True)):
+        R, p = space @ rotation(turn), arm.p
+        c1, c2, c3 = (ca.cos(arm.q[k]) for k in range(3))
+        s1, s2, s3 = (ca.sin(arm.q[k]) for k in range(3))
+        # Axes as columns: x, then y along or beside the motor's axis, then z along the link.
+        proximal = ca.blockcat([[0, 1, 0], [-s1, 0, c1], [c1, 0, s1]])
+        distal = ca.blockcat([[c2 * s3, c3, s2 * s3], [-s2, 0, c2], [c2 * c3, -s3, s2 * c3]])
+        found[f"proximal{i + 1}"] = (R @ ca.vertcat(0, p["l0"], 0), R @ proximal)
+        found[f"distal{i + 1}"] = (R @ (arm.elbow + ca.vertcat(0, p["l3"], 0)), R @ distal)
+    found["flange"] = (space @ center, ca.SX.eye(3))
+    return found
+
+
 def loop(arms: Sequence[Arm]) -> Any:
     """Return h(q), zero when the three arms agree (4)."""
     first, second, third = flange(arms)

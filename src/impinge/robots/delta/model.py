@@ -6,6 +6,8 @@ constraint Jacobian H keeps its rank there. (Not everywhere, as the paper has it
 toward the right side, H has rank 5. The simulation passes through that too, since redundant rows are no trouble.) The
 chart has a pole where sin q_i2 = 0, a distal pair along its arm's axis: M is singular there. The paper puts this pole
 at q_i3 = π/2; neither is mechanically reachable.
+
+Links are told in a space whose z axis points up, as scenes have it: x along z₁, y against z₂, z against z₃.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import casadi as ca
 
 from impinge.errors import InputError, as_number, show
 from impinge.model import Model, ModelBuilder
-from impinge.robots.delta.arm import BRICK, PARAMETERS, Arm, flange, loop, values_of
+from impinge.robots.delta.arm import BRICK, PARAMETERS, Arm, flange, links, loop, values_of
 from impinge.robots.delta.kinematics import DeltaKinematics
 
 HOME = (0.0, 0.0, 0.4)
@@ -31,6 +33,18 @@ def delta(z: Sequence[float] = HOME, **parameters: float) -> Model:
     ``tau_u3``, virtual ones ``tau_v11`` … ``tau_v33`` on every joint, and a force ``f1`` … ``f3`` on the flange,
     which acts through J_v (14); all but the motor torques are disturbances. Outputs: motor angles ``y1`` … ``y3`` (5),
     which is all that the robot measures, and the flange's position ``z1`` … ``z3``.
+
+    Links, in a space with x along z₁, y against z₂ and z up:
+
+    ``base``
+        stands; its origin is in the middle between the motors, its axes are those of the space.
+    ``proximal1`` … ``proximal3``
+        origin on the motor's axis, z toward the elbow, y along the motor's axis.
+    ``distal1`` … ``distal3``
+        the middle line of a pair of rods: origin at the elbow, z toward the wrist, y along the axis about which q_i2
+        turns, which is the motor's where q_i3 is zero.
+    ``flange``
+        origin in the middle of the wrists, axes those of the space: it never turns. It carries a tool or a finger.
 
     Args:
         z: where the flange is, m.
@@ -54,7 +68,8 @@ def delta_with_brick(
     The finger reaches down to the brick and touches its face from the left, moving along z₁: contact ``finger``. The
     face is a plane, as high and wide as one likes, and smooth. The brick does not turn; it stands on the table by
     contact ``table``, with Coulomb friction ``mu``. Its coordinates are ``brick1`` … ``brick3``; all else is as in
-    `delta`.
+    `delta`. The link ``brick`` has its origin in the face, where that meets the table: at
+    (brick1, −brick2, −brick3) of the space, whose axes it has.
 
     Args:
         z: where the flange is, m; the finger's tip is below it.
@@ -86,6 +101,7 @@ def delta_with_brick(
     b.gap("finger", x[0] - position[0], about="finger to the brick's face")
     floor = b.parameter("table", table, "m", "height of the table, along z₃")
     b.gap("table", floor - x[2], slip=[x[0], x[1]], friction=mu, about="brick to the table")
+    b.link("brick", (x[0], -x[1], -x[2]))
     return b.build()
 
 
@@ -130,4 +146,6 @@ def _robot(b: ModelBuilder, z: Sequence[float], parameters: Mapping[str, float])
         b.output(f"y{i + 1}", arm.q[0], "rad", "motor angle, as measured (5)")
     for k in range(3):
         b.output(f"z{k + 1}", position[k], "m", "flange (12), to look at: the robot has no sensor for it")
+    for name, (place, axes) in links(arms, position).items():
+        b.link(name, place, axes)
     return position, p["g"]

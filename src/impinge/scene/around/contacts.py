@@ -14,7 +14,7 @@ from impinge.geometry.collide import PAIRS, collisions
 from impinge.geometry.table import GAP, MOST_POINTS, NORMAL, PLACE, POINT_SIZE
 from impinge.model import Gap, Symbols
 from impinge.model.derive import Row
-from impinge.scene.around.features import PLANE, feature_at
+from impinge.scene.around.features import PLANE, Features, features_at, meeting
 from impinge.scene.around.frames import Frame
 from impinge.scene.around.gaps import Side, Touch, tangents, touch
 from impinge.scene.world import FREE, Layout
@@ -105,13 +105,19 @@ def _contact(
     mu: float,
 ) -> Contact:
     table, n = layout.world.shapes, point.normal
-    sides = list[Side]()
-    for k, sign in zip(point.shapes, (1.0, -1.0), strict=True):
-        f = int(table.frame[k])
+    carriers = [int(table.frame[k]) for k in point.shapes]
+    spots, features, directions = [], list[Features](), []
+    for k, f, sign in zip(point.shapes, carriers, (1.0, -1.0), strict=True):
         at, axes = poses[0][f], poses[1][f]
-        place = point.place + 0.5 * sign * point.gap * n
-        sides.append(Side(frames[f], feature_at(table, k, axes.T @ (place - at), -sign * (axes.T @ n)), at, axes))
-    found = touch(f"contact '{name}' of {who}", sides[0], sides[1], point.place, n)
+        spots.append(axes.T @ (point.place + 0.5 * sign * point.gap * n - at))
+        features.append(features_at(table, k, spots[-1], -sign * (axes.T @ n)))
+        directions.append(axes @ features[-1].sharp.axis)
+    chosen = meeting(features[0], features[1], float(np.linalg.norm(np.cross(*directions))))
+    sides = [
+        Side(frames[f], feature, poses[0][f], poses[1][f], spot)
+        for f, feature, spot in zip(carriers, chosen, spots, strict=True)
+    ]
+    found = touch(f"contact '{name}' of {who}", sides[0], sides[1], n)
     by_two = (f"{name}_1", f"{name}_2") if mu > 0.0 else ()
     slips = _slip_rates(found, sides, n) if by_two else ()
     kind = Gap(name, "m", slips=by_two, slides=bool(by_two), by_rate=bool(by_two))

@@ -9,22 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.errors import InputError
-from impinge.scene.around.features import LINE, PLANE, POINT, RIM, Feature
+from impinge.scene.around.features import LINE, PARALLEL, PLANE, POINT, RIM, Feature
 from impinge.scene.around.frames import Frame
 
 FloatArray = NDArray[np.float64]
 
-_PARALLEL = 1e-6  # sine of the angle of two lines up to which they are parallel
 _NAMES = {POINT: "a point", LINE: "a line", PLANE: "a plane", RIM: "a rim"}
 
 
 class Side(NamedTuple):
-    """One of two features: the frame that carries it, and where that frame is at the pose that is looked at."""
+    """One of two features: the frame that carries it, where that frame is at the pose looked at, and where it touches.
+
+    Attributes:
+        frame, feature: as expressions, and in the frame's axes.
+        at, axes: of the frame at that pose.
+        spot: the place on its own surface that is nearest to the other one at that pose, in the frame's axes.
+    """
 
     frame: Frame
     feature: Feature
     at: FloatArray
     axes: FloatArray
+    spot: FloatArray
 
     @property
     def place(self) -> Any:
@@ -36,9 +42,10 @@ class Side(NamedTuple):
         """Where its axis points, as an expression."""
         return self.frame.axes @ self.feature.axis
 
-    def carried(self, place: FloatArray) -> Any:
-        """Return where what is at a place at the pose that is looked at goes with the frame; of a line, on it."""
-        own, feature = self.axes.T @ (place - self.at), self.feature
+    @property
+    def carried(self) -> Any:
+        """Where the spot goes with the frame, as an expression; of a line, what lies beside it on the line."""
+        own, feature = self.spot, self.feature
         if feature.kind == LINE:
             own = feature.at + feature.axis * float((own - feature.at) @ feature.axis)
         return self.frame.point(own)
@@ -57,15 +64,13 @@ class Touch(NamedTuple):
         return Touch(self.gap, -self.normal, self.other, self.one)
 
 
-def touch(who: str, one: Side, other: Side, place: FloatArray, n: FloatArray) -> Touch:
+def touch(who: str, one: Side, other: Side, n: FloatArray) -> Touch:
     """Return gap, normal and nearest places of two features as expressions.
 
     Args:
         who: for messages.
-        one: the feature of the first shape.
+        one: the feature of the first shape; of a face on a plane, its spot counts.
         other: that of the second.
-        place: where they touch at the pose that is looked at. Where many places would do, as of a face on a plane, it
-            goes with the lesser feature.
         n: the normal at that pose, from the second to the first.
 
     Raises:
@@ -73,29 +78,29 @@ def touch(who: str, one: Side, other: Side, place: FloatArray, n: FloatArray) ->
     """
     kinds = one.feature.kind, other.feature.kind
     if kinds[1] == PLANE:
-        return _on_plane(one, other, place)
+        return _on_plane(one, other)
     if kinds[0] == PLANE or (kinds[0] != POINT and kinds[1] == POINT):
-        return touch(who, other, one, place, -n).turned()
+        return touch(who, other, one, -n).turned()
     if kinds == (POINT, POINT):
         return _between(who, one.place, other.place, one, other)
     if kinds == (POINT, LINE):
         return _at_line(who, one.place, one, other)
     if kinds == (LINE, LINE):
         across = np.cross(one.axes @ one.feature.axis, other.axes @ other.feature.axis)
-        if float(np.linalg.norm(across)) <= _PARALLEL:
-            return _at_line(who, one.carried(place), one, other)
+        if float(np.linalg.norm(across)) <= PARALLEL:
+            return _at_line(who, one.carried, one, other)
         return _across(one, other, float(np.sign(across @ n)))
     raise _rough(who, one, other)
 
 
-def _on_plane(one: Side, plane: Side, place: FloatArray) -> Touch:
+def _on_plane(one: Side, plane: Side) -> Touch:
     """Return how a feature is over a plane; of a line or a face its own place at the contact counts."""
     n, feature = plane.direction, one.feature
     if feature.kind == RIM:
         down = n - ca.dot(n, one.direction) * one.direction
         lowest = one.place - feature.radius * down / ca.norm_2(down)
     else:
-        lowest = (one.place if feature.kind == POINT else one.carried(place)) - feature.radius * n
+        lowest = (one.place if feature.kind == POINT else one.carried) - feature.radius * n
     gap = ca.dot(n, lowest - plane.place)
     return Touch(gap, n, lowest, lowest - gap * n)
 

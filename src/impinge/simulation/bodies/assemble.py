@@ -14,6 +14,7 @@ from impinge.scene.names import grip_signals
 from impinge.scene.scene import Scene
 from impinge.scene.world import Layout
 from impinge.simulation.bodies.log import CONTACTS, EVENTS, ROWS, SceneLog
+from impinge.simulation.bodies.outputs import Outputs
 from impinge.simulation.bodies.stage import (
     CORRECTIONS,
     CREATED,
@@ -81,7 +82,7 @@ class SceneResult(Result):
 
     For a body ``b``: position of its axes ``b_x``, ``b_y``, ``b_z``, quaternion ``b_qw`` … ``b_qz``, velocity of its
     center of mass ``b_x_dot`` …, angular velocity about its own axes ``b_wx`` …; for a grip on it ``grip_b_fx`` …
-    ``grip_b_mz``, the wrench on the body along the holder's axes. Robots have their own signals.
+    ``grip_b_mz``, the wrench on the body along the holder's axes. Robots have their own signals, outputs among them.
     Events are those of pairs of parts, in every step: one is named after its two parts, and its time is the end of the
     step in which they begin or cease to push each other.
     """
@@ -155,13 +156,25 @@ def _events(layout: Layout, log: SceneLog, t: FloatArray) -> tuple[list[str], Fl
     return list(names), np.array(events, dtype=float).reshape((-1, EVENT_COLUMNS))
 
 
-def assemble(scene: Scene, layout: Layout, stage: Stage, log: SceneLog, reason: str) -> SceneResult:
+def _measured(outputs: Outputs, nq: int, nv: int, nu: int, rows: FloatArray) -> list[tuple[str, str, FloatArray]]:
+    """Return name, unit and values of all outputs in the rows of a log."""
+    if not outputs.names:
+        return []
+    q, v, u = 1, 1 + nq, 1 + nq + nv
+    values = np.array([outputs.at(x[0], x[q:v], x[v:u], x[u : u + nu]) for x in rows])
+    return [(name, unit, values[:, k].copy()) for k, (name, unit) in enumerate(outputs.names)]
+
+
+def assemble(scene: Scene, layout: Layout, outputs: Outputs, stage: Stage, log: SceneLog, reason: str) -> SceneResult:
     """Return the result of a run from its raw records; an empty ``reason`` means that it reached its end."""
     rows = log.rows[: log.used[ROWS]].copy()
     t, nq = rows[:, 0].copy(), layout.q.size
     rows[:, 1 : 1 + nq] = layout.shown(rows[:, 1 : 1 + nq])
     named = _signals(scene, layout)
     signals = {name: rows[:, 1 + k] for k, (name, _, _) in enumerate(named)}
+    measured = _measured(outputs, nq, layout.v.size, len(scene.inputs), rows)
+    signals |= {name: values for name, _, values in measured}
+    named += [(name, unit, "output") for name, unit, _ in measured]
     contacts, tally, counts = _table(layout, log, t), stage.tally, stage.counts
     steady = contacts.t >= t[-1] - STEADY_SHARE * (t[-1] - t[0])
     gaps, forces = contacts.gap[steady], contacts.normal_force[steady]

@@ -24,6 +24,7 @@ from impinge.simulation.bodies.assemble import SceneResult, assemble
 from impinge.simulation.bodies.frames import LOOSE
 from impinge.simulation.bodies.grips import hold_bodies, note_grips, rest_grips
 from impinge.simulation.bodies.log import CONTACT, CONTACTS, EVENT, EVENTS, EXTRAS, ROWS, SceneLog
+from impinge.simulation.bodies.outputs import Outputs
 from impinge.simulation.bodies.robots import move_robots, place_robots, robot_energies
 from impinge.simulation.bodies.stage import (
     NOW,
@@ -61,7 +62,8 @@ class SceneRun(Run):
     ) -> None:
         names = [name for name, _ in (*layout.coordinates, *layout.velocities)]
         grips = [name for grip in scene.grips for name in grip_signals(grip.body)]
-        super().__init__(scene, [*names, *grips], progress)
+        self.outputs = Outputs(scene, layout)
+        super().__init__(scene, [*names, *grips, *(name for name, _ in self.outputs.names)], progress)
         self.scene, self.layout = scene, layout
         self.stage = stage_of(layout, rules, u.size)
         self.u, self.command = self.stage.u, self.stage.command
@@ -152,7 +154,8 @@ class SceneRun(Run):
     def look(self) -> None:
         """Let ``seen`` be what sensors see of the start."""
         s = self.stage
-        self.seen = np.concatenate([self.layout.shown(s.q), s.instant, s.grip.ravel()])
+        outputs = self.outputs.at(self.time, s.q, s.instant, s.u)
+        self.seen = np.concatenate([self.layout.shown(s.q), s.instant, s.grip.ravel(), outputs])
 
     def begin(self, end: float) -> str:
         """Prepare the start."""
@@ -293,4 +296,4 @@ def simulate_scene(
     run.stage.instant[:], run.stage.past[:] = v, v
     run.start()
     reason = run.through(until, list(controllers))
-    return assemble(scene, layout, run.stage, run.log, reason)
+    return assemble(scene, layout, run.outputs, run.stage, run.log, reason)

@@ -224,7 +224,15 @@ def decide(plant: Plant, w: Workspace, rows: Any, c: int, fired: int) -> int:
         if plant.bristled[c] != 0:
             return bristle_mode(plant, w, rows, c, chosen, fell)
         return _stick_or_slide(plant, w, rows, c, chosen, fell)
-    return chosen
+    return plant.sliding[c] if _may_turn(plant, w, c, chosen) else chosen
+
+
+@jit
+def _may_turn(plant: Plant, w: Workspace, c: int, chosen: int) -> bool:
+    """Tell whether a contact that would open slid until this instant: sticking takes a pull, but not the way back."""
+    if plant.nt == 0 or not sticks_rigidly(plant, c) or plant.closed[c, chosen] != 0:
+        return False
+    return w.mode[c] == plant.closing[c] and w.left_mode[c] == plant.sliding[c] and w.turned[c] == 0
 
 
 @jit
