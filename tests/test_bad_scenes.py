@@ -508,7 +508,7 @@ def sensed():
 def test_an_unknown_measurement_says_what_is_measured():
     text = (
         r"measurement of model 'ball': expected a known signal, got 'z'\. Known: tip\. "
-        r"If a model has outputs, they alone are measured: add output\(\.\.\.\)"
+        r"Coordinates, velocities and outputs are measured: add output\(\.\.\.\)"
     )
     reader = Reader("z")
     refused(InputError, text, simulate, sensed(), until=0.1, controller=reader)

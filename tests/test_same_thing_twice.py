@@ -15,7 +15,6 @@ from impinge import (
     ExponentialHuntCrossley,
     HuntCrossley,
     Impact,
-    InputError,
     KelvinVoigt,
     equilibrium,
     linearize,
@@ -32,8 +31,6 @@ LAWS = {
     "hunt-crossley": HuntCrossley(stiffness=1e7, exponent=1.5, restitution=0.4),
     "exponential": ExponentialHuntCrossley(stiffness=1e7, exponent=1.5, restitution=0.4),
 }
-# The one place that says which of these scenes run event by event as they are. The others say that they do not.
-EVENT_BY_EVENT = {"ball on a floor", "block on an incline", "four-legged table", "box that tips"}
 # From these times on contacts take turns without end, and a run goes on by steps over contacts (`certificate.leaps`):
 # these are of first order in their length, and what they begin with depends on rounding.
 CHATTERS = {
@@ -175,10 +172,6 @@ def in_order_of(name, around):
 @pytest.mark.parametrize(("name", "law"), known(SYSTEMS, LAWS, {}))
 def test_event_by_event_a_scene_moves_as_its_model_does(name, law):
     (model, scene), system, end = pair(name), SYSTEMS[name], end_of(name, law)
-    if name not in EVENT_BY_EVENT:
-        with pytest.raises(InputError, match="event by event only free bodies"):
-            simulate(scene, LAWS[law], until=end, start=system.start, method=EXACT)
-        return
     runs = [simulate(x, LAWS[law], until=end, start=system.start, method=EXACT) for x in (model, scene)]
     assert_same(model, *runs)
 

@@ -159,13 +159,17 @@ def check_gaps(
     values: FloatArray,
     tolerance: FloatArray | None = None,
     deepest: FloatArray | None = None,
+    limited: bool = True,
 ) -> None:
     """Raise the error that fits if gaps are closed too far: below zero by ``tolerance``, else by START_TOLERANCE.
 
     Under a compliant law, whose contacts rest at some depth, they may be below zero by ``deepest``, else by anything.
+    With ``limited`` those of surfaces that end may be below zero: there it may be that nothing is closed.
     """
     for c, (quantity, law, value) in enumerate(zip(gaps, laws, values.tolist(), strict=True)):
-        overlaps = value < -(START_TOLERANCE if tolerance is None else float(tolerance[c])) and not quantity.limited
+        overlaps = value < -(START_TOLERANCE if tolerance is None else float(tolerance[c])) and not (
+            limited and quantity.limited
+        )
         if overlaps and is_compliant(law):
             overlaps = value < -(np.inf if deepest is None else float(deepest[c]))
         if value != value or overlaps:

@@ -260,9 +260,7 @@ class _ModelRun(Run):
         progress: Callable[[float], None] | None,
     ) -> None:
         w = room.w
-        names = [x.name for x in model.outputs]
-        if not names:
-            names = [x.name for x in (*model.coordinates, *model.velocities)]
+        names = [x.name for x in (*model.coordinates, *model.velocities, *model.outputs)]
         super().__init__(model, names, progress)
         self.plant, self.w, self.packed, self.loop, self.shown = plant, w, packed, loop, model
         self.u, self.command, self.seen = w.u, w.command, w.seen
@@ -280,9 +278,8 @@ class _ModelRun(Run):
         self._show()
 
     def _show(self) -> None:
-        """Let sensors see coordinates, where they do, as results have them."""
-        if not self.plant.ny:
-            _show(self.shown, self.seen[None, : self.plant.nq])
+        """Let sensors see coordinates as results have them."""
+        _show(self.shown, self.seen[None, : self.plant.nq])
 
     def begin(self, end: float) -> str:
         """Prepare the start."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impinge.compile import Struct, prepare
-from impinge.geometry.collide import PAIRS, collisions
-from impinge.geometry.table import GAP, MOST_POINTS, NORMAL, PLACE, POINT_SIZE
 from impinge.model import Gap, Symbols
 from impinge.model.derive import Row
 from impinge.scene.around.features import PLANE, Features, features_at, meeting
 from impinge.scene.around.frames import Frame
 from impinge.scene.around.gaps import Side, Touch, tangents, touch
+from impinge.scene.near_points import NearPoint, near_points
 from impinge.scene.world import FREE, Layout
 
 FloatArray = NDArray[np.float64]
@@ -29,15 +26,6 @@ class Contact(NamedTuple):
     gap: Row
     slips: tuple[Row, ...]
     mu: float
-
-
-class _Point(NamedTuple):
-    """A contact point as geometry finds it: two shapes, where they touch, and the normal from the second one."""
-
-    shapes: tuple[int, int]
-    place: FloatArray
-    normal: FloatArray
-    gap: float
 
 
 def contacts_of(
@@ -53,8 +41,8 @@ def contacts_of(
         within: the distance, m.
         s: symbols of everything.
     """
-    found: dict[tuple[int, int], list[_Point]] = {}
-    for point in _points(layout, poses, within):
+    found: dict[tuple[int, int], list[NearPoint]] = {}
+    for point in near_points(layout, poses, within):
         low, high = sorted(int(layout.world.shapes.frame[k]) for k in point.shapes)
         found.setdefault((low, high), []).append(point)
     contacts = list[Contact]()
@@ -69,27 +57,7 @@ def contacts_of(
     return contacts
 
 
-def _points(layout: Layout, poses: tuple[FloatArray, FloatArray], within: float) -> Iterator[_Point]:
-    """Find the contact points of all shapes that may touch each other."""
-    world, table = layout.world, layout.world.shapes
-    at = poses[0][table.frame] + np.einsum("nij,nj->ni", poses[1][table.frame], table.at)
-    axes = np.ascontiguousarray(poses[1][table.frame] @ table.axes)
-    work, points = collisions(table), np.zeros((MOST_POINTS, POINT_SIZE))
-    packed, excluded = (Struct(table), Struct(work)), set(world.excluded.tolist())
-    for a, b in combinations(range(table.kind.size), 2):
-        one, other = (a, b) if table.kind[a] <= table.kind[b] else (b, a)
-        fa, fb = sorted((int(table.frame[a]), int(table.frame[b])))
-        kinds = int(table.kind[one]), int(table.kind[other])
-        moves = world.dynamic[fa] or world.dynamic[fb]
-        if fa == fb or not moves or fa * world.kind.size + fb in excluded or kinds not in PAIRS:
-            continue
-        prepare((PAIRS[kinds],))
-        count = PAIRS[kinds](packed[0], at, axes, packed[1], one, other, within, points)
-        for row in points[:count].copy():
-            yield _Point((one, other), row[PLACE : PLACE + 3], row[NORMAL : NORMAL + 3], float(row[GAP]))
-
-
-def _friction(layout: Layout, pair: tuple[int, int], point: _Point) -> float:
+def _friction(layout: Layout, pair: tuple[int, int], point: NearPoint) -> float:
     world = layout.world
     own = np.flatnonzero(world.rubbing == pair[0] * world.kind.size + pair[1])
     return float(world.coefficient[own[0]] if own.size else min(world.shapes.friction[list(point.shapes)]))
@@ -101,7 +69,7 @@ def _contact(
     frames: Sequence[Frame],
     poses: tuple[FloatArray, FloatArray],
     name: str,
-    point: _Point,
+    point: NearPoint,
     mu: float,
 ) -> Contact:
     table, n = layout.world.shapes, point.normal

@@ -16,7 +16,7 @@ from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FREE
 from impinge.simulation.scenes.contacts.contact import HERE, THERE, N, T, locate, tangent, write_contact
 from impinge.simulation.scenes.contacts.vectors import back, cross, dot, turned
-from impinge.simulation.scenes.mechanisms import move_robots, robot_energies, write_constraints
+from impinge.simulation.scenes.mechanisms import move_robots, robot_energies, robot_outputs, write_constraints
 from impinge.simulation.scenes.tables import SceneTables, tables_at
 from impinge.simulation.system.plant import TIME, Plant, Workspace
 
@@ -181,13 +181,14 @@ def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addre
 
 @entry
 def signals(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, address: Pointer, result: Pointer) -> int:
-    """Write kinetic and potential energy of a scene."""
+    """Write kinetic and potential energy of a scene, and the outputs of its robots."""
     s = tables_at(int(address[0]))
-    world, energies = s.world, vector_at(result, 2)
+    world, energies = s.world, vector_at(result, 2 + s.ny)
     energies[0] = energies[1] = 0.0
     if world.kernels.size > 0:
         q, v, u = vector_at(state, s.nq), vector_at(speed, s.nv), vector_at(held, s.nu)
         robot_energies(s, q, v, u, time[0], energies)
+        robot_outputs(s, q, v, u, time[0], energies[2:])
     for f in range(world.kind.size):
         if world.kind[f] == FREE:
             a, b = world.place[f], world.speed[f]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan, sqrt
 from typing import Any
 
-from impinge.compile import jit
+from impinge.compile import call, jit
 from impinge.scene.world import LINKED
 from impinge.simulation.scenes.contacts.contact import HERE, TURN, divide
 from impinge.simulation.scenes.tables import SceneTables
@@ -73,6 +73,21 @@ def write_constraints(s: SceneTables, v: Any, g: Any, rate: Any, drift: Any, par
                 drift[row] += J[k] * m.free[first + k]
             divide(m.factor[r], nv, X)
             row += 1
+
+
+@jit
+def robot_outputs(s: SceneTables, q: Any, v: Any, u: Any, t: float, out: Any) -> None:
+    """Write the outputs of all robots, one after another."""
+    world, told, k = s.world, s.told, 0
+    for r in range(told.counts.size):
+        if told.counts[r] == 0:
+            continue
+        a, b, c, p = world.first_q[r], world.first_v[r], world.first_u[r], world.first_p[r]
+        state, speed, held = q[a : a + world.nq[r]], v[b : b + world.nv[r]], u[c : c + world.nu[r]]
+        call(told.kernels[r], (state, speed, t, held, world.parameters[p:], told.buffer))
+        for i in range(told.sizes[r] - told.counts[r], told.sizes[r]):
+            out[k] = told.buffer[i]
+            k += 1
 
 
 @jit

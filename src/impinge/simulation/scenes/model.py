@@ -12,9 +12,10 @@ from impinge.compile.kernels.bounds import FIELDS
 from impinge.contact.law import Law
 from impinge.errors import unknown_name
 from impinge.geometry.rotation import EXACT
-from impinge.model import Gap, Quantity, values_of
+from impinge.model import Gap, values_of
 from impinge.scene.faults import bad_pose, lost_pose, pose_fault
 from impinge.scene.names import check_signals
+from impinge.scene.near_points import near_points
 from impinge.scene.paths import PATH, POSE, link_bounds, path_bounds
 from impinge.scene.scene import Scene
 from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
@@ -27,7 +28,7 @@ from impinge.simulation.scenes.contacts.exchange import exchange
 from impinge.simulation.scenes.contacts.pairs import NOTHING
 from impinge.simulation.scenes.contacts.rings import JETS
 from impinge.simulation.scenes.features import feature_tables, find_contacts, touching_of
-from impinge.simulation.scenes.tables import Candidates, Features, Grips, LinkBounds, Motion, SceneTables
+from impinge.simulation.scenes.tables import Candidates, Features, Grips, LinkBounds, Motion, SceneTables, Told
 
 FloatArray = NDArray[np.float64]
 IntegerArray = NDArray[np.int64]
@@ -45,8 +46,6 @@ class SceneModel:
         ('ball_table',)
     """
 
-    outputs: tuple[Quantity, ...] = ()
-
     def __init__(self, scene: Scene) -> None:
         self.scene, self.name, self.label = scene, scene.name, f"scene '{scene.name}'"
         layout = self.layout = layout_of(scene)
@@ -54,6 +53,7 @@ class SceneModel:
         self.coordinates, self.velocities = layout.start
         self.spins = layout.spins
         self.constraints = tuple(x for robot in scene.robots for x in robot.model.constraints)
+        self.outputs = tuple(x for robot in scene.robots for x in robot.model.outputs)
         self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
         names = [(f"{one.name}_1", f"{one.name}_2") if one.mu > 0.0 else () for one in found]
         self.gaps = tuple(
@@ -76,16 +76,19 @@ class SceneModel:
         outputs |= dict.fromkeys(("extent", "extent_rate"), (len(self.extents), 1))
         size = sum(rows * columns for rows, columns in outputs.values())
         links = 0 if self._link_bounds is None else self._link_bounds.address
-        changing = candidate_tables(layout, touching_of(found))
+        pairs = touching_of(found)
+        self._changing = [(pair.one, pair.other) for pair in pairs]
+        changing = candidate_tables(layout, pairs)
         candidates, features = changing[0], feature_tables(layout, found, changing[0])
         self.takes_over = np.zeros(len(found))
         for (begin, end), depth in zip(candidates.contacts, candidates.depth, strict=True):
             self.takes_over[begin:end] = depth
-        self.tables = _tables(layout, features, changing, len(self.inputs), (paths, links), size)
+        self.tables = _tables(layout, features, changing, len(self.inputs), (paths, links), size, _told(scene))
         self._packed = Struct(self.tables)
         prepare((scene_kernel.dynamics, scene_kernel.signals, scene_kernel.tidy))
         self.dynamics = Kernel("dynamics of a scene", scene_kernel.dynamics.address, inputs, outputs, 0)
-        self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, {"energies": (2, 1)}, 0)
+        told = {"energies": (2, 1), "y": (len(self.outputs), 1)}
+        self.signals = Kernel("energies of a scene", scene_kernel.signals.address, inputs, told, 0)
         self.tidy = scene_kernel.tidy.address
         self.exchange = 0
         if self.extents:
@@ -136,7 +139,21 @@ class SceneModel:
             check_constraints(f"start of {self.label}", self, rows)
         frames = np.stack([self.tables.features.ball_frame, self.tables.features.surface_frame])
         radius = self.layout.world.radius[frames].min(axis=0)
-        check_gaps(f"start of {self.label}", self.gaps, laws, gaps, start_tolerance(radius), radius)
+        nearest = self._with_overlaps(gaps)
+        check_gaps(f"start of {self.label}", self.gaps, laws, nearest, start_tolerance(radius), radius, limited=False)
+
+    def _with_overlaps(self, gaps: FloatArray) -> FloatArray:
+        """Return the gaps of all contacts at the start; where two shapes overlap their first one is that deep."""
+        candidates, found = self.tables.candidates, gaps.copy()
+        first = {
+            (min(a, b), max(a, b)): int(c) for (a, b), c in zip(self._changing, candidates.contacts[:, 0], strict=True)
+        }
+        if first:
+            for point in near_points(self.layout, (self.tables.motion.at, self.tables.motion.axes), 0.0):
+                c = first.get((min(point.shapes), max(point.shapes)))
+                if c is not None:
+                    found[c] = min(found[c], point.gap)
+        return found
 
     def start(self, q: FloatArray, v: FloatArray, u: FloatArray) -> None:
         """Let tangents and grips begin where the run does."""
@@ -178,6 +195,7 @@ def _tables(
     nu: int,
     bounds: tuple[int, int],
     size: int,
+    told: Told,
 ) -> SceneTables:
     world = layout.world
     n, grips, robots, widest = world.kind.size, world.held.size, world.kernels.size, layout.widest
@@ -232,6 +250,7 @@ def _tables(
         nu=nu,
         nh=nh,
         ne=int((features.form == NOTHING).sum()),
+        ny=int(told.counts.sum()),
         widest=widest,
         size=size,
         path_bounds=bounds[0],
@@ -244,6 +263,19 @@ def _tables(
             box=np.zeros(FIELDS * (int(world.nq.sum()) + 1)),
             ranges=np.zeros(FIELDS * POSE * int(linked.sum())),
         ),
+        told=told,
+    )
+
+
+def _told(scene: Scene) -> Told:
+    models = [robot.model for robot in scene.robots]
+    kernels = [model.signals if model.outputs else None for model in models]
+    sizes = np.array([0 if kernel is None else kernel.size for kernel in kernels], dtype=np.int64)
+    return Told(
+        kernels=np.array([0 if kernel is None else kernel.address for kernel in kernels], dtype=np.int64),
+        sizes=sizes,
+        counts=np.array([len(model.outputs) for model in models], dtype=np.int64),
+        buffer=np.zeros(int(sizes.max(initial=0))),
     )
 
 

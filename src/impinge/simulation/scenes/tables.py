@@ -113,6 +113,15 @@ class LinkBounds(NamedTuple):
     ranges: Vector  # what the kernel says
 
 
+class Told(NamedTuple):
+    """What robots tell of themselves: their outputs (one entry for each robot)."""
+
+    kernels: Integers  # addresses of their `Model.signals`
+    sizes: Integers  # how many numbers these write
+    counts: Integers  # how many of them, the last ones, are outputs
+    buffer: Vector
+
+
 class SceneTables(NamedTuple):
     """All that the kernels of a scene need; their only parameter is its address."""
 
@@ -143,12 +152,14 @@ class SceneTables(NamedTuple):
     nu: int
     nh: int  # rows of the robots' constraints, before those of contacts
     ne: int  # contacts of features that end
+    ny: int  # outputs of all robots
     widest: int  # most velocities of a robot or body
     size: int  # of what `scene_kernel.dynamics` writes
     path_bounds: int  # address of the kernel of `scene.paths.path_bounds`, or 0
     moment: Vector  # a span of time, as that kernel takes it
     ranges: Vector  # what it says
     links: LinkBounds
+    told: Told
 
 
 tables_at = struct_at(SceneTables)

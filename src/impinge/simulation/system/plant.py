@@ -123,7 +123,7 @@ class Workspace(NamedTuple):
     u: Vector
     command: Vector  # inputs to hold from now on
     held: Vector  # inputs held until now
-    seen: Vector  # what sensors see: outputs, or coordinates and velocities
+    seen: Vector  # what sensors see: coordinates, velocities and outputs
     mode: Integers
     time: Vector  # TIME, STEP, ...: see below
     counts: Integers  # STEPS, ...: see below
@@ -286,7 +286,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         u=np.zeros(plant.nu),
         command=np.zeros(plant.nu),
         held=np.zeros(plant.nu),
-        seen=np.zeros(plant.ny or plant.nq + plant.nv),
+        seen=np.zeros(plant.nq + plant.nv + plant.ny),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=np.array(
             [
