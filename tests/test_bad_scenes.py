@@ -507,17 +507,17 @@ def sensed():
 
 def test_an_unknown_measurement_says_what_is_measured():
     text = (
-        r"measurement of model 'ball': expected a known signal, got 'z'\. Known: tip\. "
+        r"measurement of model 'ball': expected a known signal, got 'y'\. Known: tip, z, z_dot\. "
         r"Coordinates, velocities and outputs are measured: add output\(\.\.\.\)"
     )
-    reader = Reader("z")
+    reader = Reader("y")
     refused(InputError, text, simulate, sensed(), until=0.1, controller=reader)
     assert not reader.known
     refused(InputError, r"got 'tipp'\. Did you mean 'tip'\?", simulate, sensed(), until=0.1, controller=Reader("tipp"))
 
 
 def test_an_unknown_measurement_within_a_run_ends_it():
-    result = simulate(sensed(), until=0.1, controller=Reader("z", after=0.045))
+    result = simulate(sensed(), until=0.1, controller=Reader("y", after=0.045))
     assert not result.ok
     assert (
         "controller Reader gave up at t = 0.05 s: measurement of model 'ball': expected a known signal" in result.reason

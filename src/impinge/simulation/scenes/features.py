@@ -175,6 +175,8 @@ def feature_tables(layout: Layout, contacts: list[Contact], candidates: Candidat
         slips=np.cumsum([0, *(2 * (contact.mu > 0.0) for contact in contacts)], dtype=np.int64),
         reference=np.tile(np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), (n, 1, 1)),
         reach=np.zeros(n),
+        spot=np.zeros((n, 3)),
+        toward=np.zeros((n, 3)),
     )
     f = features
     for c, contact in enumerate(contacts):

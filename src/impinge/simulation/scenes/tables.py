@@ -46,6 +46,8 @@ class Features(NamedTuple):
     slips: Integers  # the slips of contact c are slips[c] … slips[c + 1] − 1
     reference: Cube  # (n, 2, 3): a normal and its first tangent, in the surface's axes: tangents near by follow
     reach: Vector  # how far a touching point may be from the origin of either frame, m
+    spot: Matrix  # (n, 3): where the touching point was when features were last looked at
+    toward: Matrix  # (n, 3): and where the normal pointed
 
 
 class Candidates(NamedTuple):

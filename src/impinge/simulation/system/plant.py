@@ -276,6 +276,13 @@ def _stand_workspace(contacts: int, m: int) -> StandWorkspace:
     return StandWorkspace(np.zeros(m, dtype=np.int64), np.zeros((m, m)), np.zeros(m), cones(contacts, m))
 
 
+def _start_times() -> Any:
+    times = np.zeros(CAP + 1)
+    times[[LEFT_TIME, ROW_TIME, MARK, LEAPED, BEGAN, LAST]] = -np.inf
+    times[ERROR], times[CAP] = LEAST_ERROR, np.inf
+    return times
+
+
 def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Workspace:
     """Allocate everything a run of this plant writes to, and what these kernels do; see `terms`."""
     n = plant.nq + plant.nv + 2 * (plant.nc + plant.nt) + plant.nb + plant.ne + plant.nr + len(WORKS)
@@ -288,23 +295,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         held=np.zeros(plant.nu),
         seen=np.zeros(plant.nq + plant.nv + plant.ny),
         mode=np.zeros(plant.nc, dtype=np.int64),
-        time=np.array(
-            [
-                0.0,
-                0.0,
-                LEAST_ERROR,
-                -np.inf,
-                -np.inf,
-                0.0,
-                -np.inf,
-                0.0,
-                -np.inf,
-                -np.inf,
-                -np.inf,
-                *([0.0] * 4),
-                np.inf,
-            ]
-        ),
+        time=_start_times(),
         counts=np.zeros(22, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),

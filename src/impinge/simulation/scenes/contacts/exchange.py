@@ -23,6 +23,7 @@ from impinge.simulation.scenes.contacts.pairs import (
     NOTHING,
     RIMS,
     margin,
+    note_spot,
     pair_gap,
     worst_margin,
 )
@@ -33,6 +34,7 @@ from impinge.simulation.system.plant import CAP, STEP, TIME, Plant, Workspace
 
 _LEANS = 0.3  # sine up to which what leads away from a feature may come nearer along the normal: what is soft sinks in
 _LEVEL = 1e-2  # the same for what rivals a face
+_SAME = 1e-6  # share of a shape's size, and of one, up to which two contacts are at one place
 _CLOSED = -2.0  # how much earlier features of closed contacts end, in those of open ones
 _FAST = 20.0  # m/s²: how much faster bodies may become within a step without being looked at
 
@@ -152,7 +154,7 @@ def _take(s: SceneTables, plant: Plant, w: Workspace, pair: int, c: int, k: int)
     _aim(s, c)
     f.inset[c] = o.inset[pair]
     _see_rivals(s, c)
-    gap = pair_gap(s, c)
+    gap = note_spot(s, c)
     f.watched[c] = worst_margin(s, c, gap)
     ends = margin(s, c, f.watched[c], gap)[0] <= 0.0 and gap[0] <= 0.0
     w.mode[c] = plant.passed[c] if ends or gap[0] < -o.depth[pair] else 0
@@ -175,6 +177,21 @@ def _place_for(s: SceneTables, plant: Plant, w: Workspace, pair: int, value: flo
 
 
 @jit
+def _doubles(s: SceneTables, plant: Plant, w: Workspace, pair: int, c: int) -> bool:
+    """Tell whether a contact is at the place of another one of its pair, and along the same normal."""
+    f, o, found = s.features, s.candidates, False
+    near = _SAME * min(o.size[pair, 0], o.size[pair, 1])
+    for k in range(o.contacts[pair, 0], o.contacts[pair, 1]):
+        if k == c or f.form[k] == NOTHING or w.mode[k] == plant.passed[k]:
+            continue
+        square = 0.0
+        for i in range(3):
+            square += (f.spot[k, i] - f.spot[c, i]) ** 2
+        found |= square <= near * near and abs(dot(f.toward[k], f.toward[c])) >= 1.0 - _SAME
+    return found
+
+
+@jit
 def _choose(s: SceneTables, plant: Plant, w: Workspace, pair: int) -> bool:
     """Exchange the contacts of a pair for those of candidates that are near; tell whether any changed."""
     f, o, changed = s.features, s.candidates, False
@@ -182,6 +199,8 @@ def _choose(s: SceneTables, plant: Plant, w: Workspace, pair: int) -> bool:
         if f.form[c] != NOTHING and plant.closed[c, w.mode[c]] == 0 and o.value[f.held[c]] == inf:
             _release(s, plant, w, c)
             changed = True
+        if f.form[c] != NOTHING:
+            note_spot(s, c)
     for k in range(o.first[pair], o.first[pair + 1]):
         if o.owner[k] < 0 and o.value[k] < inf:
             c = _place_for(s, plant, w, pair, o.value[k])
@@ -189,7 +208,10 @@ def _choose(s: SceneTables, plant: Plant, w: Workspace, pair: int) -> bool:
                 if f.form[c] != NOTHING:
                     _release(s, plant, w, c)
                 _take(s, plant, w, pair, c, k)
-                changed = True
+                if _doubles(s, plant, w, pair, c):
+                    _release(s, plant, w, c)
+                else:
+                    changed = True
     return changed
 
 

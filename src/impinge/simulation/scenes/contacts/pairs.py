@@ -231,6 +231,15 @@ def set_slip(s: SceneTables, c: int, ARM: int, REACH: int, U: int, U_RATE: int, 
 
 
 @jit
+def note_spot(s: SceneTables, c: int) -> Number:
+    """Keep where a contact of two features is, and return its gap."""
+    gap = pair_gap(s, c)
+    for i in range(3):
+        s.features.spot[c, i], s.features.toward[c, i] = s.jets[_X, 0, i], s.jets[_N, 0, i]
+    return gap
+
+
+@jit
 def whole(gap: float) -> float:
     """Return a gap; what touches up to rounding touches."""
     return gap if abs(gap) > TOUCHING else 0.0
