@@ -14,13 +14,12 @@ from impinge.compile import Pointer, call, entry, jit, vector_at
 from impinge.geometry.rotation import EXACT, is_pose, matrix_of, rotation_vector
 from impinge.scene.paths import PATH, follow
 from impinge.scene.world import FREE
-from impinge.simulation.scenes.contacts.contact import HERE, THERE, N, T, locate, tangent, write_contact
+from impinge.simulation.scenes.contacts.contact import FAR, HERE, THERE, N, T, locate, tangent, write_contact
+from impinge.simulation.scenes.contacts.pairs import BALL
 from impinge.simulation.scenes.contacts.vectors import back, cross, dot, turned
 from impinge.simulation.scenes.mechanisms import move_robots, robot_energies, robot_outputs, write_constraints
 from impinge.simulation.scenes.tables import SceneTables, tables_at
 from impinge.simulation.system.plant import TIME, Plant, Workspace
-
-_FAR = 0.5  # cosine between a normal and the reference of its tangents below which that moves on
 
 
 @jit
@@ -206,7 +205,7 @@ def tidy(plant: Plant, w: Workspace) -> int:
     s = tables_at(int(plant.parameters[0]))
     f, moved = s.features, False
     for c in range(f.radius.size):
-        if dot(s.normal[c], f.reference[c, 0]) < _FAR:
+        if f.form[c] == BALL and dot(s.normal[c], f.reference[c, 0]) < FAR:
             if not moved:
                 move(s, w.y[: plant.nq], w.y[plant.nq : plant.nq + plant.nv], w.time[TIME], w.u)
                 moved = True

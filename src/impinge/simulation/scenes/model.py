@@ -241,6 +241,8 @@ def _tables(
         relative=np.zeros((3, 3)),
         local=np.zeros((VECTORS, 3)),
         jets=np.zeros((JETS, 3, 3)),
+        angle=np.zeros(2),
+        hasten=np.zeros(1),
         along=np.zeros((2, 3)),
         block=np.stack([first, width], axis=1),
         unit=np.zeros(4),

@@ -145,6 +145,8 @@ class SceneTables(NamedTuple):
     relative: Matrix  # 3 × 3: axes of one shape as another sees them
     local: Matrix  # vectors in passing
     jets: Cube  # vectors that move, in passing
+    angle: Vector  # (2): where on two rims the touching point in hand is
+    hasten: Vector  # (1): how soon contacts are to be looked at again, s
     along: Matrix  # (2, 3): where two lines are nearest to each other, along each
     block: IntegerMatrix  # for each frame, where the velocities that move it stand, or −1, and how many these are
     unit: Vector  # a quaternion in passing

@@ -28,9 +28,10 @@ from impinge.contact.law import (
     TOUCHING,
     watching,
 )
-from impinge.contact.law import FORCE as OPEN
+from impinge.contact.law import FORCE as GIVEN
+from impinge.simulation.results.extremes import OPEN, WORST, keep
 from impinge.simulation.system.bristles import bristle_forces, bristle_mode, releases_at
-from impinge.simulation.system.plant import FORCE, JAMMED, PRESS, RATE, VALUE, Plant, Workspace
+from impinge.simulation.system.plant import FORCE, JAMMED, PRESS, RATE, TIME, VALUE, Plant, Workspace
 
 PASSED, SLIDING = "Passed", "Sliding"
 
@@ -40,9 +41,9 @@ def prescribe(plant: Plant, w: Workspace, c: int, mode: int, gap: float, rate: f
     """Write what a contact in a mode prescribes for its gap and slips into ``w.prescribed`` and ``w.value``."""
     i, m = plant.nh + c, plant.nh + plant.nc
     if plant.ne > 0 and mode == plant.passed[c]:
-        w.prescribed[i], w.value[i] = OPEN, 0.0
+        w.prescribed[i], w.value[i] = GIVEN, 0.0
         for s in range(plant.slips[c], plant.slips[c + 1]):
-            w.prescribed[m + s], w.value[m + s] = OPEN, 0.0
+            w.prescribed[m + s], w.value[m + s] = GIVEN, 0.0
         return
     slides = plant.nt > 0 and mode == plant.sliding[c]
     own = plant.closing[c] if slides else mode
@@ -199,6 +200,8 @@ def emerge(plant: Plant, w: Workspace, rows: Any) -> None:
     for c in range(plant.nc):
         if plant.ne > 0 and w.mode[c] == plant.passed[c] and _emerges(plant, rows, c):
             w.mode[c] = 0
+            if plant.restitution[c] >= 0.0:  # rigid ones have no depth to take over
+                keep(w.extremes.table[c], WORST, OPEN, -rows[VALUE, plant.nh + c], w.time[TIME])
 
 
 @jit

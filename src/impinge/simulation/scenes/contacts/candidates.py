@@ -238,6 +238,12 @@ def candidate_tables(layout: Layout, pairs: list[Touching]) -> tuple[Candidates,
                 for line in b.lines if b.radius > 0.0 and not len(a.rims) else ():
                     sizes = (0.0, b.radius), (0.0, line[6])
                     rows.add(BESIDE, turned, corner, line[:3], still, line[3:6], *sizes, (*here, *none))
+            for end in (0.0, 1.0) if len(a.rims) else ():  # where a cylinder lies along a line
+                for axis in a.lines:
+                    place = axis[:3] + end * axis[6] * axis[3:6]
+                    for line in b.lines:
+                        sizes = (a.radius, b.radius), (0.0, line[6])
+                        rows.add(BESIDE, turned, place, line[:3], axis[3:6], line[3:6], *sizes, (*none, *none))
             for rim in a.rims:
                 sizes = (0.0, 0.0), (rim[6], 0.0)
                 for f, face in enumerate(b.faces):

@@ -24,6 +24,7 @@ from impinge.simulation.scenes.tables import SceneTables
 ARM, REACH, RATE, CURVE, TURN, TURN_RATE, ALONG, HERE, THERE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 N, N_RATE, X, X_RATE, X_CURVE, SPIN, SPIN_RATE, T, T_RATE, U, U_RATE = 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19
 VECTORS = 20
+FAR = 0.5  # cosine between a normal and the reference of its tangents below which that moves on
 _LEAST = 1e-9  # below this, one plus the cosine between normal and reference counts as this
 
 

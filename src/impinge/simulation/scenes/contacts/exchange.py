@@ -14,7 +14,7 @@ from typing import Any
 
 from impinge.compile import entry, jit
 from impinge.contact.law import TOUCHING
-from impinge.simulation.scenes.contacts.contact import locate
+from impinge.simulation.scenes.contacts.contact import FAR, N, T, locate, tangent
 from impinge.simulation.scenes.contacts.nearness import KEPT, leads_away, look
 from impinge.simulation.scenes.contacts.pairs import (
     ACROSS,
@@ -84,6 +84,16 @@ def _aim(s: SceneTables, c: int) -> None:
     size = sqrt(1.0 - n[least] * n[least])
     for i in range(3):
         pair[1, i] = ((1.0 if i == least else 0.0) - n[least] * n[i]) / size
+
+
+@jit
+def _follow(s: SceneTables, c: int) -> None:
+    """Let the reference of a contact's tangents move along with its normal."""
+    locate(s, c)
+    if dot(s.normal[c], s.features.reference[c, 0]) < FAR:
+        tangent(s, c, False)
+        for i in range(3):
+            s.features.reference[c, 0, i], s.features.reference[c, 1, i] = s.local[N, i], s.local[T, i]
 
 
 @jit
@@ -201,6 +211,7 @@ def _choose(s: SceneTables, plant: Plant, w: Workspace, pair: int) -> bool:
             changed = True
         if f.form[c] != NOTHING:
             note_spot(s, c)
+            _follow(s, c)
     for k in range(o.first[pair], o.first[pair + 1]):
         if o.owner[k] < 0 and o.value[k] < inf:
             c = _place_for(s, plant, w, pair, o.value[k])
@@ -271,12 +282,13 @@ def exchange(plant: Plant, w: Workspace) -> bool:
                 o.value[k] = inf
         else:
             h = min(h, w.time[STEP], plant.max_step)
-            turning = 0.0
+            turning, s.hasten[0] = 0.0, inf
             for i in range(2):
                 spin = s.motion.spin[o.frames[pair, i]]
                 turning += sqrt(dot(spin, spin)) + h * push / o.size[pair, i]
             aside = 2.0 * h * (speed + push * h) + 2.0 * o.inset[pair]
-            look(s, pair, o.range[pair], aside, _LEANS + 2.0 * h * turning)
+            look(s, pair, o.range[pair], aside, _LEANS + 2.0 * h * turning, turning)
+            longest = min(longest, s.hasten[0])
         new |= _choose(s, plant, w, pair)
         new |= _watch(s, plant, w, pair)
     w.time[CAP] = longest

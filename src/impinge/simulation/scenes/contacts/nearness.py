@@ -11,12 +11,12 @@ from typing import Any
 
 from impinge.compile import jit
 from impinge.geometry.features import relate
-from impinge.simulation.scenes.contacts.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER
+from impinge.simulation.scenes.contacts.pairs import ACROSS, BESIDE, CORNER, CROSS, OVER, PARALLEL
 from impinge.simulation.scenes.contacts.rings import LEVEL, across
 from impinge.simulation.scenes.contacts.vectors import back, cross, dot, turned
 from impinge.simulation.scenes.tables import SceneTables
 
-PARALLEL = 1e-5  # sine of the angle between two lines up to which they are parallel, and do not cross
+LEVEL_LINES = 1e-9  # sine of the angle between two lines up to which they are parallel, and do not cross
 KEPT = 1.5  # how much farther a candidate may be while it is a contact
 _SAMPLES = 24  # places on a rim that are tried
 _ROUNDS = 40  # by which the nearest places of two rims are approached
@@ -86,7 +86,7 @@ def _cross_off(
     turned(R, o.along[k], d)
     cross(d, o.across[k], n)
     square = dot(n, n)
-    if square < PARALLEL * PARALLEL:
+    if square < LEVEL_LINES * LEVEL_LINES:
         return inf
     sine = sqrt(square)
     _shift(o.ball[k], x, R, p)
@@ -96,9 +96,11 @@ def _cross_off(
     gap = sign * dot(n, p) / sine - o.round[k, 0] - o.round[k, 1]
     if not -deep <= gap <= near:
         return inf
-    cosine, along, across = dot(d, o.across[k]), dot(d, p), dot(o.across[k], p)
-    one = (cosine * across - along) / square
-    beyond = max(_beyond(one, o.length[k, 0]), _beyond(across + cosine * one, o.length[k, 1]))
+    way = s.local[_ONE]
+    cross(o.across[k], p, way)
+    beyond = _beyond(dot(way, n) / square, o.length[k, 0])
+    cross(d, p, way)
+    beyond = max(beyond, _beyond(dot(way, n) / square, o.length[k, 1]))
     if beyond * max(sine, 0.05) > aside:
         return inf
     for i in range(3):
@@ -122,6 +124,11 @@ def _beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: floa
     gap, beyond = sqrt(square) - o.round[k, 0] - o.round[k, 1], _beyond(along, o.length[k, 1])
     if not (-deep <= gap <= near and beyond <= aside):
         return inf
+    if o.round[k, 0] > 0.0:
+        turned(R, o.along[k], n)
+        cross(n, o.across[k], n)
+        if dot(n, n) > 4.0 * PARALLEL * PARALLEL:
+            return inf
     for i in range(3):
         p[i] = (p[i] - along * o.across[k, i]) / max(sqrt(square), 1e-300)
     back(R, p, n)
@@ -129,17 +136,23 @@ def _beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: floa
 
 
 @jit
-def _over_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+def _over_off(
+    s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, turning: float
+) -> float:
     o, p, axis, n = s.candidates, s.local[_TO], s.local[_AXIS], s.candidates.across[k]
     turned(R, o.along[k], axis)
     lean = dot(n, axis)
     sine = sqrt(max(1.0 - lean * lean, 0.0))
-    if lean > level or sine < 0.5 * LEVEL:
+    if lean > level:
         return inf
     _shift(o.ball[k], x, R, p)
     for i in range(3):
-        p[i] -= o.at[k, i] + o.length[k, 0] * (n[i] - lean * axis[i]) / sine
+        p[i] -= o.at[k, i] + o.length[k, 0] * (n[i] - lean * axis[i]) / max(sine, 0.5 * LEVEL)
     gap, inside = dot(n, p), _inside(s, k, p)
+    if sine < LEVEL and -deep <= gap <= near and turning > 0.0:  # a rim that begins to lean is looked at again soon
+        s.hasten[0] = min(s.hasten[0], 2.0 * LEVEL / turning)
+    if sine < 0.5 * LEVEL:
+        return inf
     return max(abs(gap), -inside) if -deep <= gap <= near and inside >= -aside else inf
 
 
@@ -246,7 +259,9 @@ def _rim_off(
         else:
             along = _nearest_on_line(one, o.at[k], o.across[k], other)
         angle = _angle_to(other, center, u, w)
-    if sqrt(_apart(one, other)) > near + o.round[k, 1] + deep:
+    if sqrt(_apart(one, other)) > near + o.round[k, 1] + deep or (
+        not held and o.half[k] * _aside(one, center, n) < 0.0
+    ):
         return inf
     o.angle[k, 0], o.angle[k, 1] = angle, far_angle
     for i in range(3):  # the way between the two, or, if they are sharp, what is at right angles to both tangents
@@ -260,7 +275,7 @@ def _rim_off(
         for i in range(3):
             n[i] = (one[i] - other[i]) / max(sqrt(_apart(one, other)), 1e-300)
     else:
-        if sine < PARALLEL:
+        if sine < LEVEL_LINES:
             return inf
         scale = (1.0 if dot(n, side) > 0.0 else -1.0) / sine
         for i in range(3):
@@ -311,7 +326,7 @@ def _rehome(s: SceneTables, k: int, x: Any, R: Any) -> None:
 
 
 @jit
-def look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> None:
+def look(s: SceneTables, pair: int, near: float, aside: float, level: float, turning: float) -> None:
     """Write for all candidates of a pair how far they are from meeting, infinite if they are not near."""
     o, m = s.candidates, s.motion
     side, x, R = s.local[_AWAY], s.local[_AT], s.relative
@@ -332,7 +347,7 @@ def look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> 
             elif o.form[k] == CROSS:
                 o.value[k] = _cross_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
             elif o.form[k] == OVER:
-                o.value[k] = _over_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
+                o.value[k] = _over_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], turning)
             elif o.form[k] != BESIDE:
                 o.value[k] = _rim_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
             else:

@@ -2,7 +2,7 @@
 
     CORNER   a place, of a ball of some radius, over a plane of the other
     CROSS    two lines that cross, each the center line of a round edge of some radius
-    BESIDE   a place beside a line
+    BESIDE   a place beside a line; of an end of a cylinder's axis beside a parallel line, as long as it is one
     OVER     the rim of a cylinder over a plane
     ACROSS   a rim and a line that cross
     RIMS     two rims that cross
@@ -41,6 +41,7 @@ from impinge.simulation.scenes.tables import SceneTables
 NOTHING, BALL, CORNER, CROSS, BESIDE, OVER, ACROSS, RIMS = -1, 0, 1, 2, 3, 4, 5, 6
 # Rows of `SceneTables.jets`: places and directions of both features, normal, touching point, and others in passing.
 _P, _D, _Q, _E, _N, _X, _W, _V = 0, 1, 2, 3, 4, 5, 6, 7
+PARALLEL = 1e-4  # sine of the angle up to which the end of a cylinder's axis stands for its side, beside a line
 _FLUSH = 1e-3  # how far beyond a cylinder's flat end its rim may face, rad: what lies on that end lies on its rim
 _ENDLESS = (1.0, 0.0, 0.0)  # how far a contact is from the end of a plane that has none
 _MINUS = (-1.0, 0.0, 0.0)
@@ -69,17 +70,17 @@ def _cross(s: SceneTables, c: int) -> Number:
     f, jets = s.features, s.jets
     carry_direction(s.motion, f.ball_frame[c], f.along[c], s.local[0], jets[_D])
     carry_direction(s.motion, f.surface_frame[c], f.across[c], s.local[0], jets[_E])
-    outer(jets[_D], jets[_E], jets[_N])
-    unit(jets[_N], jets[_N])
+    outer(jets[_D], jets[_E], jets[_V])
+    left = inverse(inner(jets[_V], jets[_V]))
+    unit(jets[_V], jets[_N])
     scaled(fixed(f.sign[c]), jets[_N], jets[_N])
-    away, d = inner(jets[_W], jets[_N]), inner(jets[_D], jets[_E])
-    along, back_ = inner(jets[_D], jets[_W]), inner(jets[_E], jets[_W])
-    square, both = times(d, d), times(d, back_)
-    left = inverse((1.0 - square[0], -square[1], -square[2]))
-    one = times((both[0] - along[0], both[1] - along[1], both[2] - along[2]), left)
-    shared = times(one, d)
+    away = inner(jets[_W], jets[_N])
+    outer(jets[_E], jets[_W], jets[_X])
+    one = times(inner(jets[_X], jets[_V]), left)
+    outer(jets[_D], jets[_W], jets[_X])
+    other = times(inner(jets[_X], jets[_V]), left)
     for k in range(3):
-        s.along[0, k], s.along[1, k] = one[k], back_[k] + shared[k]
+        s.along[0, k], s.along[1, k] = one[k], other[k]
     add(jets[_P], one, jets[_D], jets[_X])
     add(jets[_X], fixed(-f.round[c, 0]), jets[_N], jets[_X])
     return away[0] - f.round[c, 0] - f.round[c, 1], away[1], away[2]
@@ -123,7 +124,9 @@ def margin_count(s: SceneTables, c: int) -> int:
         return sides
     if form == OVER:
         return sides + 1
-    return 2 if form == BESIDE else 4
+    if form == BESIDE:
+        return 2 if f.round[c, 0] == 0.0 else 3
+    return 4
 
 
 @jit
@@ -152,7 +155,7 @@ def _facing(s: SceneTables, c: int, k: int) -> Number:
     out = fixed(-1.0 if first else 1.0)
     if k % 2 == 0:
         carry_direction(s.motion, frame, axis, s.local[0], jets[_V])
-        return plus(times(fixed(size), times(out, inner(jets[_V], jets[_N]))), fixed(-f.inset[c]))
+        return plus(times(fixed(size), times(out, inner(jets[_V], jets[_N]))), fixed(abs(f.inset[c])))
     add(jets[_X], _MINUS, jets[_P] if first else jets[_Q], jets[_V])
     return plus(times(out, inner(jets[_V], jets[_N])), fixed(_FLUSH * size))
 
@@ -160,7 +163,7 @@ def _facing(s: SceneTables, c: int, k: int) -> Number:
 @jit
 def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
     """Return how far a contact is from one of its ends, with its rates, where `pair_gap` has just been called."""
-    f = s.features
+    f, jets = s.features, s.jets
     form = f.form[c]
     if form == RIMS or (form == ACROSS and k >= 2):
         return _facing(s, c, k)
@@ -168,11 +171,17 @@ def margin(s: SceneTables, c: int, k: int, gap: Number) -> Number:
         return s.along[0, 0] - LEVEL * f.length[c, 0], s.along[0, 1], s.along[0, 2]
     if form in (CORNER, OVER):
         return _from_side(s, c, k, gap) if f.sides[c, 1] > f.sides[c, 0] else _ENDLESS
+    if form == BESIDE and k == 2:
+        carry_direction(s.motion, f.ball_frame[c], f.along[c], s.local[0], jets[_D])
+        outer(jets[_D], jets[_E], jets[_V])
+        square = inner(jets[_V], jets[_V])
+        return plus(fixed(PARALLEL * f.length[c, 1]), times(fixed(-f.length[c, 1] / PARALLEL), square))
     line = k // 2 if form == CROSS else 1
+    inset = f.inset[c] if f.round[c, line] == 0.0 else -abs(f.inset[c])
     x, y, z = s.along[line, 0], s.along[line, 1], s.along[line, 2]
     if k % 2 == 1:
         x, y, z = f.length[c, line] - x, -y, -z
-    return x - f.inset[c] + gap[0], y + gap[1], z + gap[2]
+    return x - inset + gap[0], y + gap[1], z + gap[2]
 
 
 @jit
@@ -232,8 +241,10 @@ def set_slip(s: SceneTables, c: int, ARM: int, REACH: int, U: int, U_RATE: int, 
 
 @jit
 def note_spot(s: SceneTables, c: int) -> Number:
-    """Keep where a contact of two features is, and return its gap."""
+    """Keep where a contact of two features is, and where on a rim, and return its gap."""
     gap = pair_gap(s, c)
+    for i in range(2):
+        s.features.angle[c, i] = s.angle[i]
     for i in range(3):
         s.features.spot[c, i], s.features.toward[c, i] = s.jets[_X, 0, i], s.jets[_N, 0, i]
     return gap

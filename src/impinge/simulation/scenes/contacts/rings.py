@@ -121,7 +121,7 @@ def rim_across_line(s: SceneTables, c: int) -> Number:
         angle -= max(min(step, 0.3), -0.3)
         if abs(step) < 1e-15:
             break
-    f.angle[c, 0] = angle
+    s.angle[0] = angle
     phi = fixed(angle)
     for order in range(1, 3):
         x_, y_ = cosine_and_sine(phi)
@@ -168,7 +168,7 @@ def rim_across_rim(s: SceneTables, c: int) -> Number:
         other -= max(min(more, 0.3), -0.3)
         if abs(step) + abs(more) < 1e-15:
             break
-    f.angle[c, 0], f.angle[c, 1] = one, other
+    s.angle[0], s.angle[1] = one, other
     phi, psi = fixed(one), fixed(other)
     det = j11 * j22 - j12 * j21
     for order in range(1, 3):
