@@ -12,7 +12,7 @@ from impinge.simulation.events.still import STILL, fastest_stick
 from impinge.simulation.locate.guards import wants_change
 from impinge.simulation.system import contacts
 from impinge.simulation.system.dynamics import evaluate_and_press
-from impinge.simulation.system.plant import JAMMED, STALLED, TIME, Plant, Workspace
+from impinge.simulation.system.plant import JAMMED, STALLED, TIME, Plant, Workspace, assign
 from impinge.simulation.system.slide import steer
 
 # Directions in which contacts begin to slide are improved so often, until they turn by less than this.
@@ -146,8 +146,14 @@ def _decide_again(plant: Plant, w: Workspace, attempt: int) -> bool:
 
 @jit
 def _stand(plant: Plant, w: Workspace, t: float) -> bool:
-    """Let bodies rest that can, and evaluate; tell whether some do now, and none that is held moves."""
+    """Let bodies rest that can, and evaluate; tell whether some do now, and none that is held moves.
+
+    Else directions stay what they were: forces by which contacts have decided must not change behind that.
+    """
+    assign(w.tried_direction, w.direction)
     failed = ask(plant.stand, (plant, w))
+    if failed != 0:
+        assign(w.direction, w.tried_direction)
     for c in range(plant.nc):
         if w.mode[c] != w.left_mode[c]:
             w.changed[c] = 1
@@ -159,8 +165,10 @@ def _stand(plant: Plant, w: Workspace, t: float) -> bool:
 
 @jit
 def _settle(plant: Plant, w: Workspace, t: float) -> bool:
-    """Decide for all contacts at once, and evaluate; return False if there is no decision."""
+    """Decide for all contacts at once, and evaluate; return False if there is no decision, and nothing has changed."""
+    assign(w.tried_direction, w.direction)
     if ask(plant.settle, (plant, w)) != 0:
+        assign(w.direction, w.tried_direction)
         return False
     for c in range(plant.nc):
         if w.mode[c] != w.left_mode[c]:

@@ -158,6 +158,7 @@ class Workspace(NamedTuple):
     left_mode: Integers
     fired: Integers
     left_direction: Vector  # on the left side of an instant
+    tried_direction: Vector  # before all contacts are asked at once, which may be in vain
     begins: Integers  # contacts that have just begun to slide, in a direction that stays as it is
     turned: Integers  # how often each contact has begun to slide from a stand at this instant
     struck: Integers  # contacts that pushed in an impact at this instant, or whose slips an impulse stopped
@@ -322,6 +323,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         left_mode=np.zeros(plant.nc, dtype=np.int64),
         fired=np.zeros(plant.nc, dtype=np.int64),
         left_direction=np.zeros(plant.ns),
+        tried_direction=np.zeros(plant.ns),
         begins=np.zeros(plant.nc, dtype=np.int64),
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
