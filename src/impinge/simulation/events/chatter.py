@@ -126,12 +126,15 @@ def _feet_in_plane(plant: Plant, w: Workspace) -> int:
 
 @jit
 def _slides_slowly(plant: Plant, w: Workspace) -> bool:
-    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff."""
+    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff.
+
+    What is at its limit and does not move is still: there is nothing to step over.
+    """
     slow, rates = False, w.rows_start[RATE, plant.nh + plant.nc :]
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
         if w.mode[c] == plant.sliding[c] and contacts.sticks_rigidly(plant, c) and last == first + 2:
-            slow |= friction.length(rates, first, last) < _SLOWLY
+            slow |= friction.CREEP < friction.length(rates, first, last) < _SLOWLY
     return slow and _feet_in_plane(plant, w) > 1
 
 
