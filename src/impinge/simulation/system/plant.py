@@ -181,8 +181,11 @@ STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 
 CROWD, LEAPS, AGAIN, SLOW, HASTE, STIFF, KNOWN, PATIENCE, LATELY, CALLS = 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 KEPT, HELD = 18, 19  # whether an implicit step may use slopes that an earlier one has found; what evaluation finds held
 WAIT, SPAN = 20, 21  # for how many steps more slopes are not kept; for how many that was the last time
+SPENT = 23  # evaluations up to the last step
+DESCRIBED = 22  # whether ``w.terms`` describe the last evaluated state, as they do unless it was in flight
 # Values of HELD other than zero: the forces that laws give are held; nor do the rows change, so no kernel is called.
-FORCES, ROWS = 1, 2
+# SAME: forces are found anew where state, time and inputs are those last evaluated, so no kernel is called either.
+FORCES, ROWS, SAME = 1, 2, 3
 
 
 class Log(NamedTuple):
@@ -289,7 +292,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         time=np.array(
             [0.0, 0.0, LEAST_ERROR, -np.inf, -np.inf, 0.0, -np.inf, 0.0, -np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0, 0.0]
         ),
-        counts=np.zeros(22, dtype=np.int64),
+        counts=np.zeros(24, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
