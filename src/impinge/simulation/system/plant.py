@@ -107,6 +107,7 @@ class Plant(NamedTuple):
     rosenbrock: Rosenbrock
     rtol: float
     atol: float
+    velocity_atol: Vector  # absolute tolerance of each velocity
     fixed_step: float
     max_step: float
     budget: float  # most steps in each thousandth of the run
