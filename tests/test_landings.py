@@ -200,6 +200,29 @@ def test_five_hundred_bodies_that_are_dropped_land_and_keep_their_promises(law):
     assert work.max() <= 20 * np.median(work)
 
 
+def drop_of(seed, k):
+    """Return the k-th of the random drops of a seed."""
+    rng = np.random.default_rng(seed)
+    for _ in range(k):
+        drop(rng)
+    return drop(rng)[0]
+
+
+@pytest.mark.parametrize(("seed", "k"), [(6, 443), (8, 369), (10, 223)])
+def test_a_box_at_its_limit_of_friction_that_does_not_move_is_at_rest(seed, k):
+    result = simulate(drop_of(seed, k), Impact(0.0), until=2.0, sample=0.01)
+    assert result.certificate.ok, str(result)
+    assert all(event.time < 1.5 for event in result.events)
+    assert result.certificate.leaps <= 400
+    assert max(abs(result[f"body_{name}"][-1]) for name in ("x_dot", "y_dot", "z_dot", "wx", "wy", "wz")) <= 1e-9
+
+
+@pytest.mark.parametrize(("law", "seed", "k"), [(Impact(0.0), 5, 463), (Baumgarte(a0=1e4, a1=200, a2=0), 5, 269)])
+def test_who_sticks_is_decided_with_the_directions_in_which_others_go_on_to_slide(law, seed, k):
+    result = simulate(drop_of(seed, k), law, until=1.0, sample=0.01)
+    assert result.certificate.ok, str(result)
+
+
 def test_a_cube_that_lands_softly_on_an_edge_ends_where_it_should():
     scene = Scene("cube", friction=0.5)
     scene.fixed("table", HalfSpace())

@@ -239,6 +239,7 @@ def plant_of(
         rosenbrock=RODAS5P,
         rtol=method.rtol,
         atol=method.atol,
+        velocity_atol=method.atol / (model.arms if isinstance(model, SceneModel) else np.ones(len(model.velocities))),
         fixed_step=float(method.step),
         max_step=until / _DEFAULT_STEPS if method.max_step is None else float(method.max_step),
         budget=float(method.budget),

@@ -24,6 +24,7 @@ from impinge.simulation.system.plant import (
     AGAIN,
     BEGAN,
     CROWD,
+    EVALUATIONS,
     HASTE,
     JAMMED,
     LAST,
@@ -34,6 +35,7 @@ from impinge.simulation.system.plant import (
     MARK,
     RATE,
     SLOW,
+    SPENT,
     STALLED,
     TIME,
     Log,
@@ -49,6 +51,8 @@ _WINDOWS, _PARTS, _SHORTEST = 20.0, 400.0, 1e-2
 # Steps are short if they are this share of a step over contacts. So many of them are forgotten in the time that such a
 # step takes, and so many are too many.
 _SHORT, _FEW, _MANY = 0.05, 20, 1000
+# One that evaluates the equations so often, to locate what then changes nothing, counts twice, and so on.
+_DEAR = 30
 # What slides more slowly (m/s) than this makes the motion stiff.
 _SLOWLY = 1e-4
 
@@ -126,12 +130,15 @@ def _feet_in_plane(plant: Plant, w: Workspace) -> int:
 
 @jit
 def _slides_slowly(plant: Plant, w: Workspace) -> bool:
-    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff."""
+    """Tell whether one of several feet slides in a plane so slowly that its friction makes the motion stiff.
+
+    What is at its limit and does not move is still: there is nothing to step over.
+    """
     slow, rates = False, w.rows_start[RATE, plant.nh + plant.nc :]
     for c in range(plant.nc):
         first, last = plant.slips[c], plant.slips[c + 1]
         if w.mode[c] == plant.sliding[c] and contacts.sticks_rigidly(plant, c) and last == first + 2:
-            slow |= friction.length(rates, first, last) < _SLOWLY
+            slow |= friction.CREEP < friction.length(rates, first, last) < _SLOWLY
     return slow and _feet_in_plane(plant, w) > 1
 
 
@@ -146,11 +153,13 @@ def lingers(plant: Plant, w: Workspace) -> bool:
         return False
     leap = longest_leap(plant)
     way, w.time[LAST] = w.time[TIME] - w.time[LAST], w.time[TIME]
+    spent, w.counts[SPENT] = w.counts[EVALUATIONS] - w.counts[SPENT], w.counts[EVALUATIONS]
     passed = floor((w.time[TIME] - w.time[BEGAN]) / leap)
     if passed >= 1.0:
         w.time[BEGAN] = w.time[TIME]
         w.counts[SLOW] = max(0, w.counts[SLOW] - _FEW * int(min(passed, 1e6)))
-    w.counts[SLOW] += way < _SHORT * leap and _feet_in_plane(plant, w) > 0
+    if way < _SHORT * leap and _feet_in_plane(plant, w) > 0:
+        w.counts[SLOW] += 1 + spent // _DEAR
     too_many = w.counts[SLOW] > _MANY
     if too_many:
         w.counts[SLOW] = _MANY

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from impinge.compile import ask, jit
 from impinge.simulation.events import directions
 from impinge.simulation.events.settle import contradicted, driven
 from impinge.simulation.events.standstill import forget_forces, may_stand
-from impinge.simulation.events.still import STILL, fastest_stick
+from impinge.simulation.events.still import STILL, fastest_stick, stop_slips_here
 from impinge.simulation.locate.guards import wants_change
 from impinge.simulation.system import contacts
-from impinge.simulation.system.dynamics import evaluate_and_press
-from impinge.simulation.system.plant import JAMMED, STALLED, TIME, Plant, Workspace
+from impinge.simulation.system.dynamics import evaluate_and_press, find_forces
+from impinge.simulation.system.plant import JAMMED, STALLED, TIME, Plant, Workspace, assign
 from impinge.simulation.system.slide import steer
 
 # Directions in which contacts begin to slide are improved so often, until they turn by less than this.
@@ -65,7 +63,7 @@ def _agree(plant: Plant, w: Workspace) -> bool:
         turned |= directions.realign(plant, w)
         turned |= directions.aim(plant, w, w.rows)
         if turned:
-            evaluate_and_press(plant, w, t, w.y, w.K[0])
+            find_forces(plant, w, t, w.y, w.K[0])
     settled, steered, stilled = False, False, 0
     for attempt in range(50 + 10 * plant.nc):
         if plant.settle != 0 and not settled and contradicted(plant, w):
@@ -91,7 +89,7 @@ def _agree(plant: Plant, w: Workspace) -> bool:
                 return not jams
             continue
         w.counts[JAMMED] = 0
-        evaluate_and_press(plant, w, t, w.y, w.K[0])
+        find_forces(plant, w, t, w.y, w.K[0])
     if plant.settle != 0 and _stand(plant, w, t):
         return True
     if settled or plant.settle == 0 or not _settle(plant, w, t) or w.counts[JAMMED] != 0:
@@ -107,7 +105,7 @@ def _still(plant: Plant, w: Workspace, t: float) -> bool:
     """Stop what has come to stick; what slides may then slide another way: tell whether there was anything to stop."""
     if fastest_stick(plant, w, w.rows, True) <= STILL:
         return False
-    ask(plant.stop_slips, (plant, w, t, w.y, np.int64(1)))
+    stop_slips_here(plant, w, t, w.y, True)
     directions.realign(plant, w)
     evaluate_and_press(plant, w, t, w.y, w.K[0])
     return True
@@ -121,7 +119,7 @@ def _steer(plant: Plant, w: Workspace, t: float) -> bool:
         if steer(plant, w) <= _STRAIGHT:
             break
         found = True
-        evaluate_and_press(plant, w, t, w.y, w.K[0])
+        find_forces(plant, w, t, w.y, w.K[0])
     return found
 
 
@@ -146,12 +144,18 @@ def _decide_again(plant: Plant, w: Workspace, attempt: int) -> bool:
 
 @jit
 def _stand(plant: Plant, w: Workspace, t: float) -> bool:
-    """Let bodies rest that can, and evaluate; tell whether some do now, and none that is held moves."""
+    """Let bodies rest that can, and evaluate; tell whether some do now, and none that is held moves.
+
+    Else directions stay what they were: forces by which contacts have decided must not change behind that.
+    """
+    assign(w.tried_direction, w.direction)
     failed = ask(plant.stand, (plant, w))
+    if failed != 0:
+        assign(w.direction, w.tried_direction)
     for c in range(plant.nc):
         if w.mode[c] != w.left_mode[c]:
             w.changed[c] = 1
-    evaluate_and_press(plant, w, t, w.y, w.K[0])
+    find_forces(plant, w, t, w.y, w.K[0])
     if failed == 0:
         w.counts[JAMMED] = 0
     return failed == 0
@@ -159,12 +163,14 @@ def _stand(plant: Plant, w: Workspace, t: float) -> bool:
 
 @jit
 def _settle(plant: Plant, w: Workspace, t: float) -> bool:
-    """Decide for all contacts at once, and evaluate; return False if there is no decision."""
+    """Decide for all contacts at once, and evaluate; return False if there is no decision, and nothing has changed."""
+    assign(w.tried_direction, w.direction)
     if ask(plant.settle, (plant, w)) != 0:
+        assign(w.direction, w.tried_direction)
         return False
     for c in range(plant.nc):
         if w.mode[c] != w.left_mode[c]:
             w.changed[c] = 1
     w.counts[JAMMED] = 0
-    evaluate_and_press(plant, w, t, w.y, w.K[0])
+    find_forces(plant, w, t, w.y, w.K[0])
     return True

@@ -16,7 +16,20 @@ from impinge.contact.impact import impact_impulses
 from impinge.contact.law import ACCELERATION, NORMAL, NOTHING, SLOW, TANGENT, TOUCHING
 from impinge.simulation.system.contacts import along_direction, sticks_rigidly
 from impinge.simulation.system.dynamics import evaluate
-from impinge.simulation.system.plant import FORCE, PRESS, RATE, TIME, VALUE, WHOLE, Plant, Workspace, assign_rows
+from impinge.simulation.system.plant import (
+    DESCRIBED,
+    FORCE,
+    HELD,
+    PRESS,
+    RATE,
+    SAME,
+    TIME,
+    VALUE,
+    WHOLE,
+    Plant,
+    Workspace,
+    assign_rows,
+)
 
 # Friction that is used up to this share is used up.
 _ALL = 1.0 - 1e-9
@@ -75,9 +88,9 @@ def pose(plant: Plant, w: Workspace) -> bool:
     Forces that a law or a bristle gives are known and belong to what a row has without the others. Contacts that take
     part are active in ``w.impact``. Return False if there is a number that is none.
     """
-    w.counts[WHOLE] = 1
+    w.counts[WHOLE], w.counts[HELD] = 1, SAME if w.counts[DESCRIBED] != 0 else 0
     evaluate(plant, w, w.time[TIME], w.y, w.scratch[1])
-    w.counts[WHOLE] = 0
+    w.counts[WHOLE] = w.counts[HELD] = 0
     nh, nc, m = plant.nh, plant.nc, plant.nh + plant.nc + plant.ns
     drift, W, slips = w.terms.drift, w.terms.W, nh + nc
     assign_rows(w.delassus, W)

@@ -17,7 +17,7 @@ from impinge.contact.law import ACCELERATION
 from impinge.contact.rows import minimum_norm
 from impinge.simulation.system.contacts import sticks_rigidly
 from impinge.simulation.system.dynamics import evaluate
-from impinge.simulation.system.plant import RATE, Plant, Workspace
+from impinge.simulation.system.plant import DESCRIBED, HELD, RATE, SAME, Plant, Workspace
 
 # Slower than this (m/s) is still.
 STILL = 1e-13
@@ -55,10 +55,12 @@ def fastest_stick(plant: Plant, w: Workspace, rows: Any, starts: bool) -> float:
 def stop_slips(plant: Plant, w: Workspace, t: float, y: Vector, starts: int) -> float:
     """Take the slip rates of what stands still out of the velocities of a state; return the largest that remains, m/s.
 
-    A step may start from the state or not; see `_stands`.
+    A step may start from the state or not; see `_stands`. It is evaluated, unless it is the one that was evaluated last
+    and ``w.counts[HELD]`` says so.
     """
     nv, gaps, m = plant.nv, plant.nh + plant.nc, plant.nh + plant.nc + plant.ns
     evaluate(plant, w, t, y, w.scratch[1])
+    w.counts[HELD] = 0
     if fastest_stick(plant, w, w.rows, starts != 0) <= STILL:
         return 0.0
     W, response, solver = w.terms.W, w.terms.response, w.solver
@@ -85,6 +87,13 @@ def stop_slips(plant: Plant, w: Workspace, t: float, y: Vector, starts: int) -> 
         if w.value[k] != 0.0:
             remains = max(remains, abs(w.rows[RATE, solver.indices[k]]))
     return remains
+
+
+@jit
+def stop_slips_here(plant: Plant, w: Workspace, t: float, y: Any, starts: bool) -> None:
+    """Do it for the state evaluated last."""
+    w.counts[HELD] = SAME if w.counts[DESCRIBED] != 0 else 0
+    ask(plant.stop_slips, (plant, w, t, y, np.int64(starts)))
 
 
 @jit

@@ -19,7 +19,9 @@ class Adaptive:
     """Dormand–Prince 5(4) with step control.
 
     Args:
-        rtol, atol: the error of one step may be ``atol + rtol·|x|`` in each coordinate, velocity and gap.
+        rtol, atol: the error of one step may be ``atol + rtol·|x|`` in each coordinate, velocity and gap. For the
+            angular velocity of a scene's body that is smaller than one meter, ``atol`` is that of the speed of its
+            farthest point: divided by how far its shapes reach from its center of mass, in meters.
         max_step: longest step, s; a fiftieth of the run by default.
         prove: whether every open gap is proved to stay open over each step, so that no gap closes unseen along the
             dense output, however narrow a bump is against the way of a step. The certificate counts the steps for

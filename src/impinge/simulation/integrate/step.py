@@ -78,10 +78,11 @@ def over_tolerance(plant: Plant, w: Workspace, i: int, estimate: float, watch: f
     x, m = plant.nq + plant.nv, plant.nh + plant.nc + plant.ns
     rows = x + plant.nc + plant.nt
     extents = rows + plant.nb
+    absolute = plant.velocity_atol[i - plant.nq] if plant.nq <= i < x else plant.atol
     if x <= i < rows or i >= extents:
         row = plant.nh + i - x if i < rows else m + i - extents
         estimate = watch * max(estimate, abs(w.trial[i] - w.rows_end[VALUE, row]))
-    ratio = estimate / (plant.atol + plant.rtol * max(abs(w.y[i]), abs(w.trial[i])))
+    ratio = estimate / (absolute + plant.rtol * max(abs(w.y[i]), abs(w.trial[i])))
     return ratio if np.isfinite(ratio) and np.isfinite(w.trial[i]) else np.inf
 
 

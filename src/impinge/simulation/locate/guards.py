@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from impinge.compile import ask, entry, jit
+from impinge.compile import entry, jit
 from impinge.contact.law import ABSENT, PARTS, watched_by
-from impinge.simulation.events.still import STILL, fastest_stick
+from impinge.simulation.events.still import STILL, fastest_stick, stop_slips_here
 from impinge.simulation.integrate.step import dense_motion, dense_state
 from impinge.simulation.system import contacts
 from impinge.simulation.system.dynamics import evaluate_and_press
@@ -67,7 +65,7 @@ def evaluate_still(plant: Plant, w: Workspace, t: float, y: Any) -> None:
     """Evaluate a state in which what sticks is made to stand still; its derivative is then in ``w.scratch[1]``."""
     evaluate_and_press(plant, w, t, y, w.scratch[1])
     if plant.nt > 0 and fastest_stick(plant, w, w.rows, False) > STILL:
-        ask(plant.stop_slips, (plant, w, t, y, np.int64(0)))
+        stop_slips_here(plant, w, t, y, False)
         evaluate_and_press(plant, w, t, y, w.scratch[1])
 
 

@@ -54,6 +54,7 @@ class SceneModel:
         self.spins = layout.spins
         self.constraints = tuple(x for robot in scene.robots for x in robot.model.constraints)
         self.outputs = tuple(x for robot in scene.robots for x in robot.model.outputs)
+        self.arms = _arms(layout)
         self.inputs, self.input_places = tuple(scene.inputs), scene.input_places
         names = [(f"{one.name}_1", f"{one.name}_2") if one.mu > 0.0 else () for one in found]
         self.gaps = tuple(
@@ -186,6 +187,18 @@ class SceneModel:
     def show(self, q: FloatArray) -> None:
         """Turn rows of recorded coordinates into those of the parts' origins."""
         q[:] = self.layout.shown(q)
+
+
+def _arms(layout: Layout) -> FloatArray:
+    """Return for each velocity by how much it moves a body's surface: 1, for spins how far that reaches, m, at most 1.
+
+    A small body turns fast for its size. What a tolerance is for its speed, it is for that of its farthest point.
+    """
+    arms, world = np.ones(layout.v.size), layout.world
+    for f in np.flatnonzero(world.kind == FREE):
+        if 0.0 < world.radius[f] < 1.0:
+            arms[world.speed[f] + 3 : world.speed[f] + 6] = world.radius[f]
+    return arms
 
 
 def _tables(

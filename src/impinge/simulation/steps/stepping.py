@@ -103,6 +103,7 @@ def stepping_plant(
         rosenbrock=RODAS5P,
         rtol=1e-8,
         atol=1e-10,
+        velocity_atol=np.zeros(0),
         fixed_step=step,
         max_step=step,
         budget=0.0,

@@ -12,12 +12,14 @@ from impinge.simulation.system.bristles import bend
 from impinge.simulation.system.contacts import closing_mode, prescribe, prescribe_again, sticks_rigidly
 from impinge.simulation.system.coordinates import count_slips, make_unit, write_rates
 from impinge.simulation.system.plant import (
+    DESCRIBED,
     EVALUATIONS,
     FORCE,
     HELD,
     PRESS,
     RATE,
     ROWS,
+    SAME,
     VALUE,
     WHOLE,
     Plant,
@@ -83,16 +85,19 @@ def _fly(plant: Plant, w: Workspace, t: float, y: Any, dy: Any) -> bool:
 def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector) -> int:
     """Do the work of `evaluate`; called by address so that its many callers do not each contain it.
 
-    With ``w.counts[HELD]`` set, the forces that laws give are those in ``w.implicit.forces``.
+    With ``w.counts[HELD]`` set to FORCES or ROWS, the forces that laws give are those in ``w.implicit.forces``; with
+    SAME or ROWS the kernel is not called, for the state is the one that it was called for last.
     """
     nq, nv, nh, nc, ne, nt = plant.nq, plant.nv, plant.nh, plant.nc, plant.ne, plant.nt
     m = nh + nc + plant.ns
     terms, rows, closed, value = w.terms, w.rows, w.prescribed, w.value
     held = w.counts[HELD]
-    if held != ROWS:
+    if held != ROWS and held != SAME:
         w.counts[EVALUATIONS] += 1
+        w.counts[DESCRIBED] = 0
         if held == 0 and plant.flight != 0 and in_flight(plant, w) and _fly(plant, w, t, y, dy):
             return 0
+        w.counts[DESCRIBED] = 1
         call(plant.dynamics, (y[:nq], y[nq : nq + nv], t, w.u, plant.parameters, terms.free))
     for i in range(m):
         rows[VALUE, i], rows[RATE, i] = terms.g[i], terms.rate[i]
@@ -112,7 +117,7 @@ def right_hand_side(plant: Plant, w: Workspace, t: float, y: Vector, dy: Vector)
         value[i] = -plant.stabilization[0] * terms.g[i] - plant.stabilization[1] * terms.rate[i]
     for c in range(nc):
         prescribe(plant, w, c, w.mode[c], terms.g[nh + c], terms.rate[nh + c])
-    if held != 0:
+    if held != 0 and held != SAME:
         for i in range(nh, m):
             if closed[i] == GIVEN:
                 value[i] = w.implicit.forces[i]
@@ -248,6 +253,18 @@ def evaluate_and_press(plant: Plant, w: Workspace, t: float, y: Any, dy: Any) ->
             w.counts[WHOLE] = 0
     if asked or plant.nt > 0:
         ask(plant.find_press, (plant, w))
+
+
+@jit
+def find_forces(plant: Plant, w: Workspace, t: float, y: Any, dy: Any) -> None:
+    """Do what `evaluate_and_press` does for the state evaluated last, of which only modes or directions are others.
+
+    What a kernel says of a state does not depend on these.
+    """
+    if w.counts[DESCRIBED] != 0 and (plant.flight == 0 or not in_flight(plant, w)):
+        w.counts[HELD] = SAME
+    evaluate_and_press(plant, w, t, y, dy)
+    w.counts[HELD] = 0
 
 
 @jit

@@ -109,6 +109,7 @@ class Plant(NamedTuple):
     rosenbrock: Rosenbrock
     rtol: float
     atol: float
+    velocity_atol: Vector  # absolute tolerance of each velocity
     fixed_step: float
     max_step: float
     budget: float  # most steps in each thousandth of the run
@@ -160,6 +161,7 @@ class Workspace(NamedTuple):
     left_mode: Integers
     fired: Integers
     left_direction: Vector  # on the left side of an instant
+    tried_direction: Vector  # before all contacts are asked at once, which may be in vain
     begins: Integers  # contacts that have just begun to slide, in a direction that stays as it is
     turned: Integers  # how often each contact has begun to slide from a stand at this instant
     struck: Integers  # contacts that pushed in an impact at this instant, or whose slips an impulse stopped
@@ -183,8 +185,11 @@ STEPS, REJECTED, EVALUATIONS, SAMPLES, STALLED, WHOLE, JAMMED, DOUBT = 0, 1, 2, 
 CROWD, LEAPS, AGAIN, SLOW, HASTE, STIFF, KNOWN, PATIENCE, LATELY, CALLS = 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 KEPT, HELD = 18, 19  # whether an implicit step may use slopes that an earlier one has found; what evaluation finds held
 WAIT, SPAN = 20, 21  # for how many steps more slopes are not kept; for how many that was the last time
+SPENT = 23  # evaluations up to the last step
+DESCRIBED = 22  # whether ``w.terms`` describe the last evaluated state, as they do unless it was in flight
 # Values of HELD other than zero: the forces that laws give are held; nor do the rows change, so no kernel is called.
-FORCES, ROWS = 1, 2
+# SAME: forces are found anew where state, time and inputs are those last evaluated, so no kernel is called either.
+FORCES, ROWS, SAME = 1, 2, 3
 
 
 class Log(NamedTuple):
@@ -296,7 +301,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         seen=np.zeros(plant.nq + plant.nv + plant.ny),
         mode=np.zeros(plant.nc, dtype=np.int64),
         time=_start_times(),
-        counts=np.zeros(22, dtype=np.int64),
+        counts=np.zeros(24, dtype=np.int64),
         K=np.zeros((s, n)),
         trial=np.zeros(n),
         scratch=np.zeros((2, n)),
@@ -330,6 +335,7 @@ def workspace(plant: Plant, kernel: Kernel, flight: Kernel | None = None) -> Wor
         left_mode=np.zeros(plant.nc, dtype=np.int64),
         fired=np.zeros(plant.nc, dtype=np.int64),
         left_direction=np.zeros(plant.ns),
+        tried_direction=np.zeros(plant.ns),
         begins=np.zeros(plant.nc, dtype=np.int64),
         turned=np.zeros(plant.nc, dtype=np.int64),
         struck=np.zeros(plant.nc, dtype=np.int64),
