@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.ordering import find_islands
 from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work, left
-from impinge.contact.coulomb.proximal import EXTRA, FINE, GOOD, clear, find_any, find_smallest, let_drift
+from impinge.contact.coulomb.proximal import (
+    EXTRA,
+    FINE,
+    GOOD,
+    HASTY,
+    PATIENT,
+    WAITING,
+    clear,
+    find_any,
+    find_smallest,
+    let_drift,
+)
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
@@ -86,6 +97,30 @@ def _return(problem: Any, work: Any, i: int) -> None:
 
 
 @jit
+def _solve_quickly(problem: Any, work: Any, i: int, limit: float) -> bool:
+    """Find the smallest impulses of an island at once; else any, from those that there are, and the smallest from these.
+
+    Contacts that nearly contradict each other let the smallest impulses be found slowly or not at all, while weak
+    contacts find some soon.
+    """
+    for t in range(work.contacts[i], work.contacts[i + 1]):
+        for r in range(3):
+            work.first[work.who[t], r] = problem.impulse[work.who[t], r]
+    if find_smallest(problem, work, i, limit, HASTY):
+        return True
+    for t in range(work.contacts[i], work.contacts[i + 1]):
+        for r in range(3):
+            problem.impulse[work.who[t], r] = work.first[work.who[t], r]
+    ask(work.calls[MISSES], (problem, work, i))
+    if not find_any(problem, work, i, limit) <= limit:
+        return False
+    _keep(problem, work, i, False)
+    if not find_smallest(problem, work, i, limit, HASTY):
+        _return(problem, work, i)
+    return True
+
+
+@jit
 def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
     """Find any impulses of an island, from those that there are, and the smallest; else go on from what hardly misses.
 
@@ -93,7 +128,7 @@ def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
     """
     find_any(problem, work, i, limit)
     _keep(problem, work, i, False)
-    if find_smallest(problem, work, i, limit, True):
+    if find_smallest(problem, work, i, limit, PATIENT):
         return True
     _return(problem, work, i)
     if work.residual[2] > limit and work.residual[2] <= GOOD * work.residual[1]:
@@ -107,8 +142,8 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     """Solve one island.
 
     Check the impulses that there are. For a coarse tolerance sweep if that is cheaper than to factorize, and go on from
-    there with weak contacts, which find their way where impulses jam. Else find the smallest impulses. If that fails
-    find any, from none and then from many sweeps, and go on from there.
+    there with weak contacts, which find their way where impulses jam. Else find the smallest impulses, for a fine
+    tolerance at once or any. If that fails find any, from none and then from many sweeps, and go on from there.
     """
     ask(work.calls[MISSES], (problem, work, i))
     if work.residual[2] <= min(limit, max(EXTRA * limit, FINE * work.residual[1])):
@@ -128,9 +163,11 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
             return UNSOLVED
         if find_any(problem, work, i, limit) <= limit:  # as good as what sweeps find
             return SOLVED
-    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME)):
+    elif coarse and (find_smallest(problem, work, i, limit, WAITING) or _sweep(problem, work, i, limit, _SOME)):
         return SOLVED
-    if find_smallest(problem, work, i, limit, True):
+    if not coarse and _solve_quickly(problem, work, i, limit):
+        return SOLVED
+    if find_smallest(problem, work, i, limit, PATIENT):
         return SOLVED
     if left(work) <= 0:
         return UNSOLVED
