@@ -164,6 +164,7 @@ def vector_at(typing_context: Any, pointer: Any, size: Any) -> Any:
 
 
 _WIDE, _LANES = 6, (4, 2)  # of a block, and the vectors that a row of it is
+_ROWS = 3  # of a contact
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -210,4 +211,95 @@ def subtract_product(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     return types.void(a, b, c), generate
 
 
-INTRINSICS = {"call": call, "ask": ask, "vector_at": vector_at, "subtract_product": subtract_product}
+def _lanes(builder: Any, pointer: Any, start: int, size: int) -> Any:
+    """Return where a vector of so many numbers stands."""
+    place = builder.gep(pointer, [ll.Constant(_INT, start)])
+    return builder.bitcast(place, ll.VectorType(ll.DoubleType(), size).as_pointer())
+
+
+def _loaded(builder: Any, pointer: Any, start: int, size: int) -> Any:
+    vector = builder.load(_lanes(builder, pointer, start, size))
+    vector.align = WORD
+    return vector
+
+
+def _shuffled(builder: Any, a: Any, b: Any, lanes: tuple[int, ...]) -> Any:
+    """Return the lanes of two vectors, one after the other, that are named."""
+    return builder.shuffle_vector(a, b, ll.Constant(ll.VectorType(_I32, len(lanes)), list(lanes)))
+
+
+def _data(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
+    """Return the pointers of arrays, and numbers as they are."""
+    return [
+        context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+        for kind, value in zip(signature.args, values, strict=True)
+    ]
+
+
+def _check_rows(rows: Any, x: Any, y: Any) -> None:
+    for array, indices in ((rows, 2), (x, 1), (y, 1)):
+        if not _check_array(array, "a product of rows", (types.float64,)) or array.ndim != indices:
+            raise numba.TypingError(f"a product of rows takes a matrix and two vectors, not {array}")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def times_rows(typing_context: Any, rows: Any, x: Any, y: Any) -> Any:
+    """Return three rows of twelve times two vectors of six that stand for one of twelve."""
+    _check_rows(rows, x, y)
+    result = types.UniTuple(types.float64, _ROWS)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer, first, second = _data(context, builder, signature, values)
+        middle = _loaded(builder, first, 4, 2), _loaded(builder, second, 0, 2)
+        vectors = (
+            _loaded(builder, first, 0, 4),
+            _shuffled(builder, *middle, (0, 1, 2, 3)),
+            _loaded(builder, second, 2, 4),
+        )
+        sums = []
+        for r in range(_ROWS):
+            total = builder.fmul(_loaded(builder, pointer, 2 * _WIDE * r, 4), vectors[0])
+            for k in (1, 2):
+                product = builder.fmul(_loaded(builder, pointer, 2 * _WIDE * r + 4 * k, 4), vectors[k], flags=["contract"])
+                total = builder.fadd(total, product, flags=["contract"])
+            half = builder.fadd(_shuffled(builder, total, total, (0, 1)), _shuffled(builder, total, total, (2, 3)))
+            parts = [builder.extract_element(half, ll.Constant(_I32, k)) for k in range(2)]
+            sums.append(builder.fadd(*parts))
+        return context.make_tuple(builder, result, sums)
+
+    return result(rows, x, y), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_rows(typing_context: Any, rows: Any, p0: Any, p1: Any, p2: Any, x: Any, y: Any) -> Any:
+    """Add three rows of twelve, each times a number, to two vectors of six that stand for one of twelve."""
+    _check_rows(rows, x, y)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer, *numbers, first, second = _data(context, builder, signature, values)
+        for side, target in enumerate((first, second)):
+            at = 0
+            for size in _LANES:
+                total = _loaded(builder, target, at, size)
+                kind, zeros = total.type, ll.Constant(ll.VectorType(_I32, size), None)
+                for r, number in enumerate(numbers):
+                    spread = builder.insert_element(ll.Constant(kind, ll.Undefined), number, ll.Constant(_I32, 0))
+                    spread = builder.shuffle_vector(spread, ll.Constant(kind, ll.Undefined), zeros)
+                    row = _loaded(builder, pointer, _WIDE * (2 * r + side) + at, size)
+                    total = builder.fadd(total, builder.fmul(spread, row, flags=["contract"]), flags=["contract"])
+                builder.store(total, _lanes(builder, target, at, size)).align = WORD
+                at += size
+        return context.get_dummy_value()
+
+    number = types.float64
+    return types.void(rows, number, number, number, x, y), generate
+
+
+INTRINSICS = {
+    "call": call,
+    "ask": ask,
+    "vector_at": vector_at,
+    "subtract_product": subtract_product,
+    "times_rows": times_rows,
+    "add_rows": add_rows,
+}

@@ -32,6 +32,12 @@ vector_at = Primitive("vector_at", "Take the numbers at a pointer for a vector: 
 subtract_product = Primitive(
     "subtract_product", "Subtract the product of two 6 × 6 matrices from a third: ``subtract_product(a, b, c)``."
 )
+times_rows = Primitive(
+    "times_rows", "Return three rows of twelve times two vectors of six, as a tuple: ``times_rows(rows, x, y)``."
+)
+add_rows = Primitive(
+    "add_rows", "Add three rows of twelve, each times a number, to two vectors of six: ``add_rows(rows, a, b, c, x, y)``."
+)
 
 
 def struct_at(struct: type) -> Primitive:

@@ -22,7 +22,7 @@ import numpy as np
 from impinge.compile import ask, entry, inlined, jit
 from impinge.contact.coulomb.one import cone, disk
 from impinge.contact.coulomb.problem import DIRECTION, Problem, Work
-from impinge.contact.coulomb.sweeps import rates
+from impinge.contact.coulomb.sweeps import push, rates
 
 CAREFUL, BOLD, CONVEX = 0, 1, 2
 
@@ -63,12 +63,9 @@ def _write_imbalance(problem: Any, work: Any, i: int, x: Any, D: int) -> None:
             g[b, r] = total
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
-        J, p = problem.J[c], work.push[c]
-        for side in range(2):
-            b, at = problem.body[c, side], side * D
-            if b >= 0:
-                for j in range(D):
-                    g[b, j] -= J[0, at + j] * p[0] + J[1, at + j] * p[1] + J[2, at + j] * p[2]
+        p = work.push[c]
+        if p[0] != 0.0:
+            push(c, problem, problem.J, -p[0], -p[1], -p[2], g)
 
 
 @jit

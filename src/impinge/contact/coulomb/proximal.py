@@ -24,7 +24,7 @@ from impinge.contact.coulomb.problem import BALANCE, MISSES, PREDICT
 _STIFF, _RUBBING, _SPREAD = 1e6, 1e-2, 1e3  # κ; friction's share of it; largest range of K over own stiffness
 _SOFT, _RISE, _STIFFEST = 1e2, 1e2, 1e9  # κ to begin with where Newton's method needs help, its growth, and its most
 _WAIT, _DRIFT, _HARDLY = 40, 3000, 1e-3  # steps in which the largest miss need not fall; and if it is hardly one
-_SOON = 3  # the same in haste
+_SOON = 10  # the same in haste
 _FALLS = 0.5  # reduction of the largest miss that makes one more step worth it
 EXTRA = 1e-3  # of the limit: what is larger is worth one more step, if the same factors serve
 

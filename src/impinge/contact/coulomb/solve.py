@@ -151,12 +151,17 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     if work.residual[2] > work.residual[1]:  # none at all are better
         clear(problem, work, i)
         ask(work.calls[MISSES], (problem, work, i))
+    contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
+    coarse, before = limit >= _COARSE * work.residual[1], 0
+    if coarse and contacts < _REDUNDANT * bodies:  # whatever factors would cost
+        before = _BEFORE
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit, before):
+            return SOLVED
     if ask(work.calls[ORDER], (problem, work)) == 0:
         return NO_ROOM
-    contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
-    coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / contacts
-    if coarse and (fill > _FEW or contacts < _REDUNDANT * bodies):
-        rounds = _ROUNDS if fill > _MANY else _BEFORE
+    fill = _products(work, i) / contacts
+    if coarse and (fill > _FEW or before > 0):
+        rounds = (_ROUNDS if fill > _MANY else _BEFORE) - before
         if work.residual[2] <= limit or _sweep(problem, work, i, limit, rounds):
             return SOLVED
         if fill > _MANY:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import entry, inlined, jit
+from impinge.compile import add_rows, entry, inlined, jit, times_rows
 from impinge.contact.coulomb.one import solve_one
 from impinge.contact.coulomb.problem import Problem, Work, left
 
@@ -88,6 +88,13 @@ def prepare(problem: Any, work: Any) -> None:
 
 
 @inlined
+def blocks_of(c: int, problem: Any) -> tuple[int, int]:
+    """Return the two blocks of a contact; in place of one that does not move the other, for which its rows are zero."""
+    a, b = problem.body[c, 0], problem.body[c, 1]
+    return max(a if a >= 0 else b, 0), max(b if b >= 0 else a, 0)
+
+
+@inlined
 def _motion(c: int, problem: Any, v: Any, D: int) -> tuple[float, float, float]:
     J = problem.J[c]
     u0, u1, u2 = 0.0, 0.0, 0.0
@@ -102,11 +109,13 @@ def _motion(c: int, problem: Any, v: Any, D: int) -> tuple[float, float, float]:
     return u0, u1, u2
 
 
-@jit
+@inlined
 def motion(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
     """Return what velocities of the blocks give to the rates of a contact."""
-    D = v.shape[1]
-    return _motion(c, problem, v, 6) if D == 6 else _motion(c, problem, v, D)
+    if v.shape[1] == 6:
+        a, b = blocks_of(c, problem)
+        return times_rows(problem.J[c], v[a], v[b])
+    return _motion(c, problem, v, v.shape[1])
 
 
 @jit
@@ -117,24 +126,24 @@ def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
 
 
 @inlined
-def _push(c: int, problem: Any, p0: float, p1: float, p2: float, D: int) -> None:
-    response = problem.response[c]
+def push(c: int, problem: Any, rows: Any, p0: float, p1: float, p2: float, v: Any) -> None:
+    """Add rows of a contact, M⁻¹Jᵀ or Jᵀ, times numbers to what there is of each of its blocks."""
+    D = v.shape[1]
+    if D == 6:
+        a, b = blocks_of(c, problem)
+        add_rows(rows[c], p0, p1, p2, v[a], v[b])
+        return
     for side in range(2):
         b, at = problem.body[c, side], side * D
         if b >= 0:
-            v = problem.v[b]
             for j in range(D):
-                v[j] += response[0, at + j] * p0 + response[1, at + j] * p1 + response[2, at + j] * p2
+                v[b, j] += rows[c, 0, at + j] * p0 + rows[c, 1, at + j] * p1 + rows[c, 2, at + j] * p2
 
 
-@jit
+@inlined
 def _push_bodies(c: int, problem: Any, p0: float, p1: float, p2: float) -> None:
     """Change the velocities of the blocks of a contact by an impulse."""
-    D = problem.v.shape[1]
-    if D == 6:
-        _push(c, problem, p0, p1, p2, 6)
-    else:
-        _push(c, problem, p0, p1, p2, D)
+    push(c, problem, problem.response, p0, p1, p2, problem.v)
 
 
 @jit
