@@ -260,7 +260,9 @@ def times_rows(typing_context: Any, rows: Any, x: Any, y: Any) -> Any:
         for r in range(_ROWS):
             total = builder.fmul(_loaded(builder, pointer, 2 * _WIDE * r, 4), vectors[0])
             for k in (1, 2):
-                product = builder.fmul(_loaded(builder, pointer, 2 * _WIDE * r + 4 * k, 4), vectors[k], flags=["contract"])
+                product = builder.fmul(
+                    _loaded(builder, pointer, 2 * _WIDE * r + 4 * k, 4), vectors[k], flags=["contract"]
+                )
                 total = builder.fadd(total, product, flags=["contract"])
             half = builder.fadd(_shuffled(builder, total, total, (0, 1)), _shuffled(builder, total, total, (2, 3)))
             parts = [builder.extract_element(half, ll.Constant(_I32, k)) for k in range(2)]

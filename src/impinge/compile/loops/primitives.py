@@ -36,7 +36,8 @@ times_rows = Primitive(
     "times_rows", "Return three rows of twelve times two vectors of six, as a tuple: ``times_rows(rows, x, y)``."
 )
 add_rows = Primitive(
-    "add_rows", "Add three rows of twelve, each times a number, to two vectors of six: ``add_rows(rows, a, b, c, x, y)``."
+    "add_rows",
+    "Add three rows of twelve, times numbers, to two vectors of six: ``add_rows(rows, a, b, c, x, y)``.",
 )
 
 

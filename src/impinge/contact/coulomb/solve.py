@@ -65,15 +65,12 @@ def _products(work: Any, i: int) -> float:
 
 
 @jit
-def _keep(problem: Any, work: Any, i: int, back: bool) -> None:
-    """Keep the impulses of an island, or return to what was kept."""
+def _copy(work: Any, i: int, source: Any, to: Any) -> None:
+    """Copy the impulses of an island."""
     for t in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[t]
         for r in range(3):
-            if back:
-                problem.impulse[c, r] = work.best[c, r]
-            else:
-                work.best[c, r] = problem.impulse[c, r]
+            to[c, r] = source[c, r]
 
 
 @jit
@@ -90,33 +87,28 @@ def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
 
 
 @jit
-def _return(problem: Any, work: Any, i: int) -> None:
-    """Return to the impulses of an island that were kept."""
-    _keep(problem, work, i, True)
+def _return(problem: Any, work: Any, i: int, kept: Any) -> None:
+    """Return to impulses of an island that were kept."""
+    _copy(work, i, kept, problem.impulse)
     ask(work.calls[MISSES], (problem, work, i))
 
 
 @jit
 def _solve_quickly(problem: Any, work: Any, i: int, limit: float) -> bool:
-    """Find the smallest impulses of an island at once; else any, from those that there are, and the smallest from these.
+    """Find the smallest impulses of an island in haste; else any, from those there are, and the smallest from them.
 
-    Contacts that nearly contradict each other let the smallest impulses be found slowly or not at all, while weak
+    Where contacts nearly contradict each other, the smallest impulses are found slowly or not at all, while weak
     contacts find some soon.
     """
-    for t in range(work.contacts[i], work.contacts[i + 1]):
-        for r in range(3):
-            work.first[work.who[t], r] = problem.impulse[work.who[t], r]
+    _copy(work, i, problem.impulse, work.first)
     if find_smallest(problem, work, i, limit, HASTY):
         return True
-    for t in range(work.contacts[i], work.contacts[i + 1]):
-        for r in range(3):
-            problem.impulse[work.who[t], r] = work.first[work.who[t], r]
-    ask(work.calls[MISSES], (problem, work, i))
+    _return(problem, work, i, work.first)
     if not find_any(problem, work, i, limit) <= limit:
         return False
-    _keep(problem, work, i, False)
+    _copy(work, i, problem.impulse, work.best)
     if not find_smallest(problem, work, i, limit, HASTY):
-        _return(problem, work, i)
+        _return(problem, work, i, work.best)
     return True
 
 
@@ -127,13 +119,13 @@ def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
     What is found first stays if nothing else is.
     """
     find_any(problem, work, i, limit)
-    _keep(problem, work, i, False)
+    _copy(work, i, problem.impulse, work.best)
     if find_smallest(problem, work, i, limit, PATIENT):
         return True
-    _return(problem, work, i)
+    _return(problem, work, i, work.best)
     if work.residual[2] > limit and work.residual[2] <= GOOD * work.residual[1]:
         if not let_drift(problem, work, i, limit):
-            _return(problem, work, i)
+            _return(problem, work, i, work.best)
     return work.residual[2] <= limit
 
 
