@@ -196,11 +196,7 @@ def subtract_product(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
             for i in range(_WIDE):
                 factor = builder.load(builder.gep(x, [ll.Constant(_INT, _WIDE * i + k)]))
                 for lane, vector in enumerate(across):
-                    spread = builder.insert_element(
-                        ll.Constant(vector.type, ll.Undefined), factor, ll.Constant(_I32, 0)
-                    )
-                    zeros = ll.Constant(ll.VectorType(_I32, vector.type.count), None)
-                    spread = builder.shuffle_vector(spread, ll.Constant(vector.type, ll.Undefined), zeros)
+                    spread = _spread(builder, factor, vector.type.count)
                     product = builder.fmul(spread, vector, flags=["contract"])
                     rows[i][lane] = builder.fsub(rows[i][lane], product, flags=["contract"])
         for i in range(_WIDE):
@@ -226,6 +222,14 @@ def _loaded(builder: Any, pointer: Any, start: int, size: int) -> Any:
 def _shuffled(builder: Any, a: Any, b: Any, lanes: tuple[int, ...]) -> Any:
     """Return the lanes of two vectors, one after the other, that are named."""
     return builder.shuffle_vector(a, b, ll.Constant(ll.VectorType(_I32, len(lanes)), list(lanes)))
+
+
+def _spread(builder: Any, number: Any, size: int) -> Any:
+    """Return a vector of so many times a number."""
+    kind = ll.VectorType(ll.DoubleType(), size)
+    one = builder.insert_element(ll.Constant(kind, ll.Undefined), number, ll.Constant(_I32, 0))
+    zeros = ll.Constant(ll.VectorType(_I32, size), None)
+    return builder.shuffle_vector(one, ll.Constant(kind, ll.Undefined), zeros)
 
 
 def _data(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
@@ -283,18 +287,77 @@ def add_rows(typing_context: Any, rows: Any, p0: Any, p1: Any, p2: Any, x: Any, 
             at = 0
             for size in _LANES:
                 total = _loaded(builder, target, at, size)
-                kind, zeros = total.type, ll.Constant(ll.VectorType(_I32, size), None)
                 for r, number in enumerate(numbers):
-                    spread = builder.insert_element(ll.Constant(kind, ll.Undefined), number, ll.Constant(_I32, 0))
-                    spread = builder.shuffle_vector(spread, ll.Constant(kind, ll.Undefined), zeros)
                     row = _loaded(builder, pointer, _WIDE * (2 * r + side) + at, size)
-                    total = builder.fadd(total, builder.fmul(spread, row, flags=["contract"]), flags=["contract"])
+                    product = builder.fmul(_spread(builder, number, size), row, flags=["contract"])
+                    total = builder.fadd(total, product, flags=["contract"])
                 builder.store(total, _lanes(builder, target, at, size)).align = WORD
                 at += size
         return context.get_dummy_value()
 
     number = types.float64
     return types.void(rows, number, number, number, x, y), generate
+
+
+def _at(builder: Any, pointer: Any, column: Any) -> Any:
+    """Return where rows begin at a column."""
+    return builder.gep(pointer, [column])
+
+
+def _check_blocks(blocks: tuple[Any, ...]) -> None:
+    for block in blocks:
+        if not _check_array(block, "a product of rows", (types.float64,)) or block.ndim != 2:
+            raise numba.TypingError(f"a product of rows takes matrices, not {block}")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_crossed(typing_context: Any, a: Any, row: Any, b: Any, column: Any, block: Any) -> Any:
+    """Add aᵀ b to a 6 × 6 block, of six columns of three rows of twelve each, from a row and a column on."""
+    _check_blocks((a, b, block))
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        first, row, second, column, target = _data(context, builder, signature, values)
+        first, second = _at(builder, first, row), _at(builder, second, column)
+        starts = (0, _LANES[0])
+        across = [
+            [_loaded(builder, second, 2 * _WIDE * r + at, size) for at, size in zip(starts, _LANES, strict=True)]
+            for r in range(_ROWS)
+        ]
+        for i in range(_WIDE):
+            factors = [builder.load(builder.gep(first, [ll.Constant(_INT, 2 * _WIDE * r + i)])) for r in range(_ROWS)]
+            for lane, (at, size) in enumerate(zip(starts, _LANES, strict=True)):
+                total = _loaded(builder, target, _WIDE * i + at, size)
+                for r, factor in enumerate(factors):
+                    product = builder.fmul(_spread(builder, factor, size), across[r][lane], flags=["contract"])
+                    total = builder.fadd(total, product, flags=["contract"])
+                builder.store(total, _lanes(builder, target, _WIDE * i + at, size)).align = WORD
+        return context.get_dummy_value()
+
+    return types.void(a, types.int64, b, types.int64, block), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def write_rows_times(typing_context: Any, rows: Any, column: Any, block: Any, out: Any) -> Any:
+    """Write six columns of three rows of twelve, from a column on, times a 6 × 6 block to the same place of others."""
+    _check_blocks((rows, block, out))
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        source, column, matrix, target = _data(context, builder, signature, values)
+        source, target = _at(builder, source, column), _at(builder, target, column)
+        for r in range(_ROWS):
+            at = 0
+            for size in _LANES:
+                total = ll.Constant(ll.VectorType(ll.DoubleType(), size), None)
+                for j in range(_WIDE):
+                    factor = builder.load(builder.gep(source, [ll.Constant(_INT, 2 * _WIDE * r + j)]))
+                    line = _loaded(builder, matrix, _WIDE * j + at, size)
+                    product = builder.fmul(_spread(builder, factor, size), line, flags=["contract"])
+                    total = builder.fadd(total, product, flags=["contract"])
+                builder.store(total, _lanes(builder, target, 2 * _WIDE * r + at, size)).align = WORD
+                at += size
+        return context.get_dummy_value()
+
+    return types.void(rows, types.int64, block, out), generate
 
 
 INTRINSICS = {
@@ -304,4 +367,6 @@ INTRINSICS = {
     "subtract_product": subtract_product,
     "times_rows": times_rows,
     "add_rows": add_rows,
+    "add_crossed": add_crossed,
+    "write_rows_times": write_rows_times,
 }

@@ -39,6 +39,16 @@ add_rows = Primitive(
     "add_rows",
     "Add three rows of twelve, times numbers, to two vectors of six: ``add_rows(rows, a, b, c, x, y)``.",
 )
+add_crossed = Primitive(
+    "add_crossed",
+    "Add aᵀb to a 6 × 6 matrix c: six columns each of three rows of twelve, from i and j on: "
+    "``add_crossed(a, i, b, j, c)``.",
+)
+write_rows_times = Primitive(
+    "write_rows_times",
+    "Write six columns of three rows of twelve, from i on, times a 6 × 6 matrix b to the same place of others: "
+    "``write_rows_times(rows, i, b, out)``.",
+)
 
 
 def struct_at(struct: type) -> Primitive:

@@ -68,45 +68,62 @@ def _write_imbalance(problem: Any, work: Any, i: int, x: Any, D: int) -> None:
             push(c, problem, problem.J, -p[0], -p[1], -p[2], g)
 
 
-@jit
-def _imbalance(problem: Any, work: Any, i: int, x: Any) -> float:
-    """Write M (x − v⁻) − Jᵀ P and return its size, as a root of energy."""
-    D, g = x.shape[1], work.g
-    if D == 6:  # said twice: what is known when it is compiled becomes vectors
-        _write_imbalance(problem, work, i, x, 6)
-    else:
-        _write_imbalance(problem, work, i, x, D)
-    square = 0.0
+@inlined
+def _size_of(problem: Any, work: Any, i: int, D: int) -> float:
+    square, g = 0.0, work.g
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
         for r in range(D):
+            total = 0.0
             for j in range(D):
-                square += g[b, r] * problem.inverse[b, r, j] * g[b, j]
+                total += problem.inverse[b, r, j] * g[b, j]
+            square += g[b, r] * total
     return np.sqrt(max(square, 0.0))
+
+
+@jit
+def _imbalance(problem: Any, work: Any, i: int, x: Any) -> float:
+    """Write M (x − v⁻) − Jᵀ P and return its size, as a root of energy."""
+    D = x.shape[1]
+    if D == 6:  # said twice: what is known when it is compiled becomes vectors
+        _write_imbalance(problem, work, i, x, 6)
+        return _size_of(problem, work, i, 6)
+    _write_imbalance(problem, work, i, x, D)
+    return _size_of(problem, work, i, D)
+
+
+@inlined
+def _rounding_of(problem: Any, work: Any, i: int, D: int) -> tuple[float, float]:
+    square, extra = 0.0, 0.0
+    for k in range(work.bodies[i], work.bodies[i + 1]):
+        b = work.order[k]
+        for r in range(D):
+            total = 0.0
+            for j in range(D):
+                total += problem.mass[b, r, j] * problem.free[b, j]
+            square += problem.free[b, r] * total
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[k]
+        J, W = problem.J[c], problem.W[c]
+        x, y, z = abs(problem.bias[c, 0]), abs(problem.bias[c, 1]), abs(problem.bias[c, 2])
+        for side in range(2):
+            b, at = problem.body[c, side], side * D
+            if b >= 0:
+                for j in range(D):
+                    v = abs(work.x[b, j])
+                    x, y, z = x + abs(J[0, at + j]) * v, y + abs(J[1, at + j]) * v, z + abs(J[2, at + j]) * v
+        for r in range(3):
+            square += W[r, r] * work.push[c, r] ** 2
+        extra += W[0, 0] * (work.normal[c] * x) ** 2
+        extra += work.tangent[c] ** 2 * (W[1, 1] * y * y + W[2, 2] * z * z)
+    return _ROUNDED * np.sqrt(square), _ROUNDED * np.sqrt(extra)
 
 
 @jit
 def _rounding(problem: Any, work: Any, i: int) -> tuple[float, float]:
     """Return the size of an imbalance that is only rounding: of momenta, and of rates times stiffness."""
-    D, square, extra = problem.v.shape[1], 0.0, 0.0
-    for k in range(work.bodies[i], work.bodies[i + 1]):
-        b = work.order[k]
-        for r in range(D):
-            for j in range(D):
-                square += problem.free[b, r] * problem.mass[b, r, j] * problem.free[b, j]
-    for k in range(work.contacts[i], work.contacts[i + 1]):
-        c = work.who[k]
-        for r in range(3):
-            square += problem.W[c, r, r] * work.push[c, r] ** 2
-            u = abs(problem.bias[c, r])
-            for side in range(2):
-                b = problem.body[c, side]
-                if b >= 0:
-                    for j in range(D):
-                        u += abs(problem.J[c, r, side * D + j] * work.x[b, j])
-            stiffness = work.normal[c] if r == 0 else work.tangent[c]
-            extra += problem.W[c, r, r] * (stiffness * u) ** 2
-    return _ROUNDED * np.sqrt(square), _ROUNDED * np.sqrt(extra)
+    D = problem.v.shape[1]
+    return _rounding_of(problem, work, i, 6) if D == 6 else _rounding_of(problem, work, i, D)
 
 
 @jit

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import add_rows, entry, inlined, jit, times_rows
+from impinge.compile import add_rows, entry, inlined, jit, times_rows, write_rows_times
 from impinge.contact.coulomb.one import solve_one
 from impinge.contact.coulomb.problem import Problem, Work, left
 
@@ -36,9 +36,9 @@ def _fix(c: int, problem: Any, work: Any) -> None:
             problem.W[c, r, s] = 0.0
 
 
-@inlined
+@jit
 def _respond(c: int, problem: Any, D: int) -> None:
-    """Write M⁻¹Jᵀ and W of a contact; what is beyond the size of a block has a row of J that is zero."""
+    """Write M⁻¹Jᵀ and W of a contact of blocks of any size."""
     J, response, W = problem.J[c], problem.response[c], problem.W[c]
     for side in range(2):
         b, at = problem.body[c, side], side * D
@@ -48,8 +48,6 @@ def _respond(c: int, problem: Any, D: int) -> None:
                 if b >= 0:
                     for j in range(D):
                         total += problem.inverse[b, i, j] * J[r, at + j]
-                else:
-                    J[r, at + i] = 0.0
                 response[r, at + i] = total
     for r in range(3):
         for s in range(r + 1):
@@ -57,6 +55,17 @@ def _respond(c: int, problem: Any, D: int) -> None:
             for j in range(2 * D):
                 total += J[r, j] * response[s, j]
             W[r, s] = W[s, r] = total
+
+
+@jit
+def _respond_six(c: int, problem: Any) -> None:
+    """Write M⁻¹Jᵀ and W of a contact of blocks of six; what does not move has a row of J that is zero."""
+    J, response, W = problem.J[c], problem.response[c], problem.W[c]
+    for side in range(2):
+        write_rows_times(J, 6 * side, problem.inverse[max(problem.body[c, side], 0)], response)
+    for r in range(3):
+        W[0, r], W[1, r], W[2, r] = times_rows(J, response[r, :6], response[r, 6:])
+    W[0, 1], W[0, 2], W[1, 2] = W[1, 0], W[2, 0], W[2, 1]
 
 
 @jit
@@ -72,8 +81,13 @@ def prepare(problem: Any, work: Any) -> None:
             for r in range(3):
                 for j in range(D):
                     J[c, r, j] += J[c, r, D + j]
-        if D == 6:  # said twice: what is known when it is compiled becomes vectors
-            _respond(c, problem, 6)
+        for side in range(2):
+            if problem.body[c, side] < 0:
+                for r in range(3):
+                    for j in range(D):
+                        J[c, r, side * D + j] = 0.0
+        if D == 6:
+            _respond_six(c, problem)
         else:
             _respond(c, problem, D)
         for r in range(3):
