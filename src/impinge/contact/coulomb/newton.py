@@ -24,10 +24,10 @@ from impinge.contact.coulomb.one import cone, disk
 from impinge.contact.coulomb.problem import DIRECTION, Problem, Work
 from impinge.contact.coulomb.sweeps import push, rates
 
-CAREFUL, BOLD, CONVEX = 0, 1, 2
+CAREFUL, BOLD, CONVEX, BRIEF = 0, 1, 2, 3
 
 _GLANCE = 1e-3  # weight of the rates, against the impulses, in who pushes, sticks and slides as a step begins
-_ITERATIONS = 20  # of Newton's method for given impulses
+_ITERATIONS, _BRIEFLY = 20, 8  # of Newton's method for given impulses
 _SHORTEST = 0.01  # step of its line search
 _WHOLE, _LOST = 5, 10.0  # bold steps before the imbalance is looked at, and its growth that ends them
 _EXACT, _REDUCED = 1e-9, 1e-4  # what is left of the imbalance when it ends, or may be left if it cannot go on
@@ -229,16 +229,18 @@ def balance(problem: Problem, work: Work, i: int, way: int) -> int:
         i: the island.
         way: CAREFUL takes steps that reduce the imbalance; BOLD whole steps at first, each with those who push, stick
             and slide after the one before, which mostly arrives, then steps that make it no worse than it was lately
-            (L. Grippo, F. Lampariello and S. Lucidi, 1986); CONVEX minimizes the function of the convex law.
+            (L. Grippo, F. Lampariello and S. Lucidi, 1986); BRIEF the same, but gives up sooner; CONVEX minimizes the
+            function of the convex law.
 
     Returns:
         0 if that fails, 1 if it does not, 2 if there was nothing to find but rounding.
     """
     first = now = rounded = coarse = before = earlier = 0.0
-    step, reduced = 1.0, _EXACT if way == BOLD else _REDUCED
+    bold = way == BOLD or way == BRIEF
+    step, reduced = 1.0, _EXACT if bold else _REDUCED
     copy(work, i, work.base, work.x)
     _set_rates(problem, work, i)
-    for k in range(_ITERATIONS):
+    for k in range(_BRIEFLY if way == BRIEF else _ITERATIONS):
         _impulses(problem, work, i, way == CONVEX, 0.0)
         now = _imbalance(problem, work, i, work.x)
         if k == 0:
@@ -248,7 +250,7 @@ def balance(problem: Problem, work: Work, i: int, way: int) -> int:
                 return 2
         if now <= max(reduced * first, rounded):
             return 1
-        if way == BOLD and k >= _WHOLE and now > _LOST * first:
+        if bold and k >= _WHOLE and now > _LOST * first:
             break
         if step == 0.0 or ask(work.calls[DIRECTION], (problem, work, i)) == 0:
             break

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, jit
-from impinge.contact.coulomb.newton import BOLD, CAREFUL, CONVEX, copy
+from impinge.contact.coulomb.newton import BOLD, BRIEF, CAREFUL, CONVEX, copy
 from impinge.contact.coulomb.problem import BALANCE, MISSES, PREDICT
 
 _STIFF, _RUBBING, _SPREAD = 1e6, 1e-2, 1e3  # κ; friction's share of it; largest range of K over own stiffness
@@ -77,8 +77,10 @@ def clear(problem: Any, work: Any, i: int) -> None:
 
 
 @jit
-def _balanced(problem: Any, work: Any, i: int) -> bool:
+def _balanced(problem: Any, work: Any, i: int, patience: int) -> bool:
     """Find the velocities that the impulses of an island lead to; say whether that was possible."""
+    if patience == HASTY:
+        return ask(work.calls[BALANCE], (problem, work, i, BRIEF)) != 0
     bold = ask(work.calls[BALANCE], (problem, work, i, BOLD)) != 0
     return bold or ask(work.calls[BALANCE], (problem, work, i, CAREFUL)) != 0
 
@@ -89,14 +91,14 @@ def _first(problem: Any, work: Any, i: int, patience: int) -> bool:
     _weigh(work, i, _STIFF, True)
     found = ask(work.calls[PREDICT], (problem, work, i)) != 0
     clear(problem, work, i)
-    if not found or ask(work.calls[BALANCE], (problem, work, i, BOLD)) != 0:
+    if not found or ask(work.calls[BALANCE], (problem, work, i, BRIEF if patience == HASTY else BOLD)) != 0:
         return found
     if patience != PATIENT:
         return False
     kappa = _SOFT
     while kappa <= _STIFF:
         _weigh(work, i, kappa, True)
-        found = _balanced(problem, work, i)
+        found = _balanced(problem, work, i, patience)
         if found:
             copy(work, i, work.x, work.base)
         kappa *= _RISE
@@ -127,7 +129,7 @@ def _take_out(problem: Any, work: Any, i: int, limit: float, patience: int) -> b
                 _weigh(work, i, kappa, True)
         miss, made = now, work.counts[2]
         copy(work, i, work.x, work.base)
-        while not _balanced(problem, work, i):
+        while not _balanced(problem, work, i, patience):
             if kappa <= _SOFT or patience == HASTY:
                 return now <= limit
             kappa /= _RISE
@@ -161,7 +163,7 @@ def let_drift(problem: Any, work: Any, i: int, limit: float) -> bool:
     """
     _weigh(work, i, _STIFF, True)
     copy(work, i, problem.v, work.base)
-    return _balanced(problem, work, i) and _take_out(problem, work, i, limit, PATIENT)
+    return _balanced(problem, work, i, PATIENT) and _take_out(problem, work, i, limit, PATIENT)
 
 
 @jit
