@@ -219,7 +219,7 @@ def benchmark() -> Table:
             f"Boxes that drop: stacks of five, each falls by 2 mm more; they move for {_MOVING:g} s, then most rest.",
             "MuJoCo: its solvers CG and Newton, the default, both at impinge's step, and hard at a quarter of it; CG",
             "at 2e-5 s is as deep as impinge. Spheres: sampled from impinge's states, each for the time since the",
-            f"last, at {', '.join(f'{t:g}' for t in TIMES)} s: {_PEER_STEPS} steps, {_DEAR} of Newton with many spheres.",
+            f"last, at {', '.join(f'{t:g}' for t in TIMES)} s: {_PEER_STEPS} steps, {_DEAR} of Newton if many.",
             "Contacts are as stiff as the step allows (solref of two steps), hard ones with solimp 0.999 to 0.9999.",
             "Depth falls with the square of the step. Making models and scenes is counted for neither.",
         ),

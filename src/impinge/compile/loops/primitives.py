@@ -1,4 +1,4 @@
-"""Names that only machine code can use; `lowering` says what becomes of them."""
+"""Names that only machine code can use; `lowering` and `blocks` say what becomes of them."""
 
 from __future__ import annotations
 
