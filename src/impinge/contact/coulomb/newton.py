@@ -236,7 +236,7 @@ def balance(problem: Problem, work: Work, i: int, way: int) -> int:
         0 if that fails, 1 if it does not, 2 if there was nothing to find but rounding.
     """
     first = now = rounded = coarse = before = earlier = 0.0
-    bold = way == BOLD or way == BRIEF
+    bold = way != CAREFUL and way != CONVEX
     step, reduced = 1.0, _EXACT if bold else _REDUCED
     copy(work, i, work.base, work.x)
     _set_rates(problem, work, i)
