@@ -20,7 +20,11 @@ import impinge
 from compile_tools import DAMAGE, PATIENCE, run, same_bits
 from impinge import Baumgarte, robots, simulate
 from impinge.compile import Integers, Matrix, Struct, Vector, ask, cache, call, compile_kernel, entry, jit, prepare
+from impinge.compile import add_crossed as crossed
+from impinge.compile import add_rows as add
 from impinge.compile import subtract_product as subtract
+from impinge.compile import times_rows as times
+from impinge.compile import write_rows_times as rows_times
 from impinge.compile.loops.closure import closure_digest
 from impinge.compile.loops.layout import layout_of
 from impinge.errors import CompileError
@@ -713,3 +717,37 @@ def test_products_of_blocks_are_subtracted(seed, scale):
 def test_products_of_blocks_take_matrices():
     with pytest.raises(CompileError, match="a product of blocks takes"):
         _subtracted(np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6)))
+
+
+@jit
+def _rows_used(rows, other, x, y, p, block, out, product, sums):
+    sums[0], sums[1], sums[2] = times(rows, x, y)
+    rows_times(rows, 6, block, out)
+    crossed(rows, 6, other, 0, product)
+    add(rows, p[0], p[1], p[2], x, y)
+    return 0
+
+
+@given(seed=st.integers(0, 2**31), scale=st.floats(1e-6, 1e6))
+@settings(max_examples=25, deadline=None)
+def test_rows_of_contacts_are_multiplied_added_and_crossed(seed, scale):
+    rng = np.random.default_rng(seed)
+    rows, other = rng.normal(size=(2, 3, 12)) * scale
+    both, p = rng.normal(size=12), rng.normal(size=3)
+    x, y, out, sums = both[:6].copy(), both[6:].copy(), np.zeros((3, 12)), np.zeros(3)
+    block, product = rng.normal(size=(2, 6, 6))
+    expected = product + rows[:, 6:].T @ other[:, :6]
+    _rows_used(rows, other, x, y, p, block, out, product, sums)
+    near = {"rtol": 0, "atol": 1e-14 * (1.0 + scale) ** 2 * 100}
+    np.testing.assert_allclose(sums, rows @ both, **near)
+    np.testing.assert_allclose(np.concatenate([x, y]), both + rows.T @ p, **near)
+    np.testing.assert_allclose(out, np.hstack([np.zeros((3, 6)), rows[:, 6:] @ block]), **near)
+    np.testing.assert_allclose(product, expected, **near)
+
+
+def test_products_of_rows_take_matrices_and_vectors():
+    six, rows, block = np.zeros(6), np.zeros((3, 12)), np.zeros((6, 6))
+    with pytest.raises(CompileError, match="a product of rows takes"):
+        _rows_used(rows, rows, six, six, np.zeros(3), six, rows, block, np.zeros(3))
+    with pytest.raises(CompileError, match="a product of rows takes"):
+        _rows_used(six, rows, six, six, np.zeros(3), block, rows, block, np.zeros(3))

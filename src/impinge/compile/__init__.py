@@ -3,7 +3,17 @@
 from impinge.compile.kernels.kernel import Kernel, compile_bounds, compile_kernel, no_record
 from impinge.compile.loops.layout import Cube, IntegerMatrix, Integers, Matrix, Pointer, Vector
 from impinge.compile.loops.loop import Entry, entry, inlined, jit, prepare
-from impinge.compile.loops.primitives import ask, call, struct_at, subtract_product, vector_at
+from impinge.compile.loops.primitives import (
+    add_crossed,
+    add_rows,
+    ask,
+    call,
+    struct_at,
+    subtract_product,
+    times_rows,
+    vector_at,
+    write_rows_times,
+)
 from impinge.compile.loops.struct import Struct, address_of, keep_array, pack_for, pack_once
 
 __all__ = [
@@ -16,6 +26,8 @@ __all__ = [
     "Pointer",
     "Struct",
     "Vector",
+    "add_crossed",
+    "add_rows",
     "address_of",
     "ask",
     "call",
@@ -31,5 +43,7 @@ __all__ = [
     "prepare",
     "struct_at",
     "subtract_product",
+    "times_rows",
     "vector_at",
+    "write_rows_times",
 ]

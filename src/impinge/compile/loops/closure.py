@@ -22,7 +22,12 @@ _EXTENDED, _CACHE = opcode.opmap["EXTENDED_ARG"], opcode.opmap["CACHE"]
 _RAISES = [opcode.opmap[name] for name in ("RAISE_VARARGS", "LOAD_ASSERTION_ERROR") if name in opcode.opmap]
 _KNOWN = ("math", "numpy")  # modules whose functions numba has machine code for
 # What decides what becomes of a loop.
-_TRANSLATORS = ("impinge.compile.loops.lowering", "impinge.compile.loops.whole", "impinge.compile.machine")
+_TRANSLATORS = (
+    "impinge.compile.loops.blocks",
+    "impinge.compile.loops.lowering",
+    "impinge.compile.loops.whole",
+    "impinge.compile.machine",
+)
 
 
 def closure_digest(loop: Any) -> str:

@@ -91,7 +91,8 @@ def _parts(context: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
     return [array.data, *cgutils.unpack_tuple(builder, array.shape, kind.ndim)]
 
 
-def _check_array(kind: Any, who: str, elements: tuple[Any, ...]) -> bool:
+def check_array(kind: Any, who: str, elements: tuple[Any, ...]) -> bool:
+    """Tell whether a type is an array; raise an error if it is one of other elements, or not contiguous."""
     if not isinstance(kind, types.Array):
         return False
     if kind.layout != "C" or kind.dtype not in elements:
@@ -103,7 +104,7 @@ def _check_array(kind: Any, who: str, elements: tuple[Any, ...]) -> bool:
 def call(typing_context: Any, address: Any, arguments: Any) -> Any:
     """Call the kernel at an address: arrays by the pointer to their first element, a float by one to a copy of it."""
     for argument in arguments:
-        if not _check_array(argument, "a kernel", (types.float64,)) and argument != types.float64:
+        if not check_array(argument, "a kernel", (types.float64,)) and argument != types.float64:
             raise numba.TypingError(f"a kernel takes float64 and contiguous float64 arrays, not {argument}")
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -125,7 +126,7 @@ def call(typing_context: Any, address: Any, arguments: Any) -> Any:
 def ask(typing_context: Any, address: Any, arguments: Any) -> Any:
     """Call the entry point at an address, which returns an int."""
     for argument in arguments:
-        if not _check_array(argument, "an entry point", (types.float64, types.int64)):
+        if not check_array(argument, "an entry point", (types.float64, types.int64)):
             number = argument == types.float64 or types.unliteral(argument) == types.int64
             if not number and not isinstance(argument, StructType):
                 raise numba.TypingError(f"an entry point takes int64, float64, arrays and structs, not {argument}")
@@ -163,51 +164,4 @@ def vector_at(typing_context: Any, pointer: Any, size: Any) -> Any:
     return kind(types.CPointer(types.float64), types.int64), generate
 
 
-_WIDE, _LANES = 6, (4, 2)  # of a block, and the vectors that a row of it is
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def subtract_product(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
-    """Subtract the product of two 6 × 6 blocks from a third: rows as vectors, a product and a difference as one."""
-    for block in (a, b, c):
-        if not _check_array(block, "a product of blocks", (types.float64,)) or block.ndim != 2:
-            raise numba.TypingError(f"a product of blocks takes matrices, not {block}")
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        x, y, z = (context.make_array(k)(context, builder, v).data for k, v in zip(signature.args, values, strict=True))
-
-        def lanes(pointer: Any, row: int) -> list[Any]:
-            found, at = [], _WIDE * row
-            for size in _LANES:
-                place = builder.gep(pointer, [ll.Constant(_INT, at)])
-                found.append(builder.bitcast(place, ll.VectorType(ll.DoubleType(), size).as_pointer()))
-                at += size
-            return found
-
-        def load(place: Any) -> Any:
-            loaded = builder.load(place)
-            loaded.align = WORD
-            return loaded
-
-        rows = [[load(place) for place in lanes(z, i)] for i in range(_WIDE)]
-        for k in range(_WIDE):
-            across = [load(place) for place in lanes(y, k)]
-            for i in range(_WIDE):
-                factor = builder.load(builder.gep(x, [ll.Constant(_INT, _WIDE * i + k)]))
-                for lane, vector in enumerate(across):
-                    spread = builder.insert_element(
-                        ll.Constant(vector.type, ll.Undefined), factor, ll.Constant(_I32, 0)
-                    )
-                    zeros = ll.Constant(ll.VectorType(_I32, vector.type.count), None)
-                    spread = builder.shuffle_vector(spread, ll.Constant(vector.type, ll.Undefined), zeros)
-                    product = builder.fmul(spread, vector, flags=["contract"])
-                    rows[i][lane] = builder.fsub(rows[i][lane], product, flags=["contract"])
-        for i in range(_WIDE):
-            for place, vector in zip(lanes(z, i), rows[i], strict=True):
-                builder.store(vector, place).align = WORD
-        return context.get_dummy_value()
-
-    return types.void(a, b, c), generate
-
-
-INTRINSICS = {"call": call, "ask": ask, "vector_at": vector_at, "subtract_product": subtract_product}
+INTRINSICS = {"call": call, "ask": ask, "vector_at": vector_at}

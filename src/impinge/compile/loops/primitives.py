@@ -1,4 +1,4 @@
-"""Names that only machine code can use; `lowering` says what becomes of them."""
+"""Names that only machine code can use; `lowering` and `blocks` say what becomes of them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,23 @@ ask = Primitive("ask", "Call the entry point at an address: ``ask(address, (w, x
 vector_at = Primitive("vector_at", "Take the numbers at a pointer for a vector: ``vector_at(pointer, size)``.")
 subtract_product = Primitive(
     "subtract_product", "Subtract the product of two 6 × 6 matrices from a third: ``subtract_product(a, b, c)``."
+)
+times_rows = Primitive(
+    "times_rows", "Return three rows of twelve times two vectors of six, as a tuple: ``times_rows(rows, x, y)``."
+)
+add_rows = Primitive(
+    "add_rows",
+    "Add three rows of twelve, times numbers, to two vectors of six: ``add_rows(rows, a, b, c, x, y)``.",
+)
+add_crossed = Primitive(
+    "add_crossed",
+    "Add aᵀb to a 6 × 6 matrix c: six columns each of three rows of twelve, from i and j on: "
+    "``add_crossed(a, i, b, j, c)``.",
+)
+write_rows_times = Primitive(
+    "write_rows_times",
+    "Write six columns of three rows of twelve, from i on, times a 6 × 6 matrix b to the same place of others: "
+    "``write_rows_times(rows, i, b, out)``.",
 )
 
 

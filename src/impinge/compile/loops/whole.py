@@ -23,6 +23,7 @@ from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
 from numba.np import arrayobj
 
+from impinge.compile.loops.blocks import BLOCKS
 from impinge.compile.loops.closure import loop_digest, refused
 from impinge.compile.loops.layout import FAULT, FLOAT, INTEGER, ArrayKind, Signature
 from impinge.compile.loops.lowering import INTRINSICS, array_at, numba_type, struct_at
@@ -162,7 +163,7 @@ def type_of(value: Any) -> Any:
 
 @functools.cache
 def _type_of_primitive(value: Any) -> Any:
-    intrinsic = INTRINSICS[value.name] if value.struct is None else struct_at(value.struct)
+    intrinsic = (INTRINSICS | BLOCKS)[value.name] if value.struct is None else struct_at(value.struct)
     context = _Inner.targetdescr.typing_context
     context.refresh()  # where it has just been made
     return context.resolve_value_type(intrinsic)

@@ -2,8 +2,10 @@
 
 A sweep takes impulses x to G(x) and is done where F(x) = G(x) − x is zero. Of the last few, Σ α F with Σ α = 1 is made
 as small as can be, and Σ α G is where the next sweep begins (D. G. Anderson, 1965). Velocities are affine in the
-impulses, so they are mixed alike. After some of that come plain sweeps: contacts that open and close, stick and
-slide are no smooth function, and a mixture may lead astray (H. F. Walker and P. Ni, 2011, describe the method).
+impulses, so they are mixed alike. Mixtures come after every third sweep: the slow part of the change is what they
+are for, and two sweeps leave little of the rest. After some of that come plain sweeps: contacts that open and close,
+stick and slide are no smooth function, and a mixture may lead astray (H. F. Walker and P. Ni, 2011, describe the
+method).
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import numpy as np
 from impinge.compile import ask, entry, inlined, jit
 from impinge.contact.coulomb.problem import HISTORY, MISSES, SWEEP, Problem, Work
 
-_MIXED, _PLAIN, _LOOK = 20, 10, 5  # sweeps of each kind in turn, and between two looks at the misses
+_APART = 2  # sweeps before each that is mixed
+_MIXED, _PLAIN, _LOOK = 7, 3, 2  # turns of these with a mixture and without, and between two looks at the misses
 _GROWTH = 1.5  # of F that a mixture is forgotten for
 _SINGULAR = 1e-8  # added to the least squares, against their trace
 
@@ -124,11 +127,17 @@ def accelerate(problem: Problem, work: Work, i: int, limit: float) -> int:
     """
     known, newest, last = 0, -1, np.inf
     for k in range(1, _MIXED + _PLAIN + 1):
+        for _ in range(_APART):
+            ask(work.calls[SWEEP], (problem, work, i, 1))
         slot = (newest + 1) % HISTORY
         mixing = k <= _MIXED
         if mixing:
             _keep_start(problem, work, i, slot)
         ask(work.calls[SWEEP], (problem, work, i, 1))
+        if k % _LOOK == 0:
+            ask(work.calls[MISSES], (problem, work, i))
+            if work.residual[2] <= limit:
+                return 1
         if mixing:
             _keep_end(problem, work, i, slot)
             square = work.products[slot, slot]
@@ -137,10 +146,6 @@ def accelerate(problem: Problem, work: Work, i: int, limit: float) -> int:
                 known, newest, last = 0, -1, np.inf
                 continue
             newest, known, last = slot, min(known + 1, HISTORY), square
-        if k % _LOOK == 0:
-            ask(work.calls[MISSES], (problem, work, i))
-            if work.residual[2] <= limit:
-                return 1
-        elif mixing and known > 1 and _weights(work, newest, known):
-            _mix(problem, work, i, known)
+            if known > 1 and _weights(work, newest, known):
+                _mix(problem, work, i, known)
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import entry, inlined, jit, subtract_product
+from impinge.compile import add_crossed, entry, inlined, jit, subtract_product
 from impinge.contact.coulomb.problem import Problem, Work, left
 from impinge.contact.coulomb.sweeps import motion
 
@@ -29,17 +29,15 @@ def _subtract_product(a: Any, b: Any, c: Any) -> None:
                     c[i, j] -= w * b[k, j]
 
 
-@jit
-def _invert_block(a: Any, pivots: Any) -> bool:
-    """Invert a matrix in place (Gauss–Jordan with exchange of rows); say whether that is possible."""
-    n = a.shape[0]
+@inlined
+def _invert(a: Any, pivots: Any, n: int) -> bool:
+    possible = True
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
             if abs(a[i, k]) > abs(a[pivot, k]):
                 pivot = i
-        if not abs(a[pivot, k]) > 0.0:
-            return False
+        possible &= abs(a[pivot, k]) > 0.0
         pivots[k] = pivot
         if pivot != k:
             for j in range(n):
@@ -59,12 +57,23 @@ def _invert_block(a: Any, pivots: Any) -> bool:
         if pivot != k:
             for i in range(n):
                 a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
-    return True
+    return possible
+
+
+@jit
+def _invert_block(a: Any, pivots: Any) -> bool:
+    """Invert a matrix in place (Gauss–Jordan with exchange of rows); say whether that is possible."""
+    if a.shape[0] == 6:  # said twice: what is known when it is compiled becomes vectors
+        return _invert(a, pivots, 6)
+    return _invert(a, pivots, a.shape[0])
 
 
 @inlined
 def _add_product(J: Any, row: int, T: Any, column: int, n: int, H: Any) -> None:
     """Add Jᵀ T of three rows, from these columns on, to a block of n rows."""
+    if n == 6:
+        add_crossed(J, row, T, column, H)
+        return
     for i in range(n):
         x, y, z = J[0, row + i], J[1, row + i], J[2, row + i]
         for j in range(n):

@@ -22,12 +22,12 @@ import numpy as np
 from impinge.compile import ask, entry, inlined, jit
 from impinge.contact.coulomb.one import cone, disk
 from impinge.contact.coulomb.problem import DIRECTION, Problem, Work
-from impinge.contact.coulomb.sweeps import rates
+from impinge.contact.coulomb.sweeps import push, rates
 
-CAREFUL, BOLD, CONVEX = 0, 1, 2
+CAREFUL, BOLD, CONVEX, BRIEF = 0, 1, 2, 3
 
 _GLANCE = 1e-3  # weight of the rates, against the impulses, in who pushes, sticks and slides as a step begins
-_ITERATIONS = 20  # of Newton's method for given impulses
+_ITERATIONS, _BRIEFLY = 20, 8  # of Newton's method for given impulses
 _SHORTEST = 0.01  # step of its line search
 _WHOLE, _LOST = 5, 10.0  # bold steps before the imbalance is looked at, and its growth that ends them
 _EXACT, _REDUCED = 1e-9, 1e-4  # what is left of the imbalance when it ends, or may be left if it cannot go on
@@ -63,53 +63,67 @@ def _write_imbalance(problem: Any, work: Any, i: int, x: Any, D: int) -> None:
             g[b, r] = total
     for k in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[k]
-        J, p = problem.J[c], work.push[c]
-        for side in range(2):
-            b, at = problem.body[c, side], side * D
-            if b >= 0:
-                for j in range(D):
-                    g[b, j] -= J[0, at + j] * p[0] + J[1, at + j] * p[1] + J[2, at + j] * p[2]
+        p = work.push[c]
+        if p[0] != 0.0:
+            push(c, problem, problem.J, -p[0], -p[1], -p[2], g)
+
+
+@inlined
+def _size_of(problem: Any, work: Any, i: int, D: int) -> float:
+    square, g = 0.0, work.g
+    for k in range(work.bodies[i], work.bodies[i + 1]):
+        b = work.order[k]
+        for r in range(D):
+            total = 0.0
+            for j in range(D):
+                total += problem.inverse[b, r, j] * g[b, j]
+            square += g[b, r] * total
+    return np.sqrt(max(square, 0.0))
 
 
 @jit
 def _imbalance(problem: Any, work: Any, i: int, x: Any) -> float:
     """Write M (x − v⁻) − Jᵀ P and return its size, as a root of energy."""
-    D, g = x.shape[1], work.g
+    D = x.shape[1]
     if D == 6:  # said twice: what is known when it is compiled becomes vectors
         _write_imbalance(problem, work, i, x, 6)
-    else:
-        _write_imbalance(problem, work, i, x, D)
-    square = 0.0
+        return _size_of(problem, work, i, 6)
+    _write_imbalance(problem, work, i, x, D)
+    return _size_of(problem, work, i, D)
+
+
+@inlined
+def _rounding_of(problem: Any, work: Any, i: int, D: int) -> tuple[float, float]:
+    square, extra = 0.0, 0.0
     for k in range(work.bodies[i], work.bodies[i + 1]):
         b = work.order[k]
         for r in range(D):
+            total = 0.0
             for j in range(D):
-                square += g[b, r] * problem.inverse[b, r, j] * g[b, j]
-    return np.sqrt(max(square, 0.0))
+                total += problem.mass[b, r, j] * problem.free[b, j]
+            square += problem.free[b, r] * total
+    for k in range(work.contacts[i], work.contacts[i + 1]):
+        c = work.who[k]
+        J, W = problem.J[c], problem.W[c]
+        x, y, z = abs(problem.bias[c, 0]), abs(problem.bias[c, 1]), abs(problem.bias[c, 2])
+        for side in range(2):
+            b, at = problem.body[c, side], side * D
+            if b >= 0:
+                for j in range(D):
+                    v = abs(work.x[b, j])
+                    x, y, z = x + abs(J[0, at + j]) * v, y + abs(J[1, at + j]) * v, z + abs(J[2, at + j]) * v
+        for r in range(3):
+            square += W[r, r] * work.push[c, r] ** 2
+        extra += W[0, 0] * (work.normal[c] * x) ** 2
+        extra += work.tangent[c] ** 2 * (W[1, 1] * y * y + W[2, 2] * z * z)
+    return _ROUNDED * np.sqrt(square), _ROUNDED * np.sqrt(extra)
 
 
 @jit
 def _rounding(problem: Any, work: Any, i: int) -> tuple[float, float]:
     """Return the size of an imbalance that is only rounding: of momenta, and of rates times stiffness."""
-    D, square, extra = problem.v.shape[1], 0.0, 0.0
-    for k in range(work.bodies[i], work.bodies[i + 1]):
-        b = work.order[k]
-        for r in range(D):
-            for j in range(D):
-                square += problem.free[b, r] * problem.mass[b, r, j] * problem.free[b, j]
-    for k in range(work.contacts[i], work.contacts[i + 1]):
-        c = work.who[k]
-        for r in range(3):
-            square += problem.W[c, r, r] * work.push[c, r] ** 2
-            u = abs(problem.bias[c, r])
-            for side in range(2):
-                b = problem.body[c, side]
-                if b >= 0:
-                    for j in range(D):
-                        u += abs(problem.J[c, r, side * D + j] * work.x[b, j])
-            stiffness = work.normal[c] if r == 0 else work.tangent[c]
-            extra += problem.W[c, r, r] * (stiffness * u) ** 2
-    return _ROUNDED * np.sqrt(square), _ROUNDED * np.sqrt(extra)
+    D = problem.v.shape[1]
+    return _rounding_of(problem, work, i, 6) if D == 6 else _rounding_of(problem, work, i, D)
 
 
 @jit
@@ -215,16 +229,18 @@ def balance(problem: Problem, work: Work, i: int, way: int) -> int:
         i: the island.
         way: CAREFUL takes steps that reduce the imbalance; BOLD whole steps at first, each with those who push, stick
             and slide after the one before, which mostly arrives, then steps that make it no worse than it was lately
-            (L. Grippo, F. Lampariello and S. Lucidi, 1986); CONVEX minimizes the function of the convex law.
+            (L. Grippo, F. Lampariello and S. Lucidi, 1986); BRIEF the same, but gives up sooner; CONVEX minimizes the
+            function of the convex law.
 
     Returns:
         0 if that fails, 1 if it does not, 2 if there was nothing to find but rounding.
     """
     first = now = rounded = coarse = before = earlier = 0.0
-    step, reduced = 1.0, _EXACT if way == BOLD else _REDUCED
+    bold = way != CAREFUL and way != CONVEX
+    step, reduced = 1.0, _EXACT if bold else _REDUCED
     copy(work, i, work.base, work.x)
     _set_rates(problem, work, i)
-    for k in range(_ITERATIONS):
+    for k in range(_BRIEFLY if way == BRIEF else _ITERATIONS):
         _impulses(problem, work, i, way == CONVEX, 0.0)
         now = _imbalance(problem, work, i, work.x)
         if k == 0:
@@ -234,7 +250,7 @@ def balance(problem: Problem, work: Work, i: int, way: int) -> int:
                 return 2
         if now <= max(reduced * first, rounded):
             return 1
-        if way == BOLD and k >= _WHOLE and now > _LOST * first:
+        if bold and k >= _WHOLE and now > _LOST * first:
             break
         if step == 0.0 or ask(work.calls[DIRECTION], (problem, work, i)) == 0:
             break

@@ -70,7 +70,9 @@ def solve_one(
     q2 = u2 - (W[2, 0] * p0 + W[2, 1] * p1 + W[2, 2] * p2)
     x, y = p1, p2
     length = np.sqrt(x * x + y * y)
-    if not length > 0.5 * mu * p0:  # it did not slide before: against the slip without friction
+    skew = max(abs(W[0, 1]), abs(W[0, 2]), abs(W[1, 2]), abs(W[1, 1] - W[2, 2]))
+    # As it slid before, or, if it did not or slips in all directions alike, against the slip without friction.
+    if not length > 0.5 * mu * p0 or skew <= _PRECISE * W[1, 1]:
         x, y = q0 * W[0, 1] - q1 * W[0, 0], q0 * W[0, 2] - q2 * W[0, 0]
         length = np.sqrt(x * x + y * y)
     good = length > 0.0

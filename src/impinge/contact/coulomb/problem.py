@@ -82,6 +82,7 @@ class Work(NamedTuple):
     factors: Integers  # (1,): island that the factors are of, −1 if there are none
     old: Matrix  # (cap, 3): impulses to return to
     best: Matrix  # (cap, 3): impulses of the first of two attempts
+    first: Matrix  # (cap, 3): impulses to begin with
     root: Matrix  # (cap, 3): roots of the diagonal of W
     moved: Cube  # (cap, 3, HISTORY): what each of the last sweeps changed, times these
     reached: Cube  # (cap, 3, HISTORY): and the impulses that it led to
@@ -168,7 +169,7 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
     ]
     floats: list[tuple[str, tuple[int, ...]]] = [
         ("x base trial g step", (nb, D)),
-        ("rate change push old best root", (nc, 3)),
+        ("rate change push old best first root", (nc, 3)),
         ("slope known stick", (nc, 3, 3)),
         ("stiffness normal tangent lift", (nc,)),
         ("diagonal", (nb, D, D)),

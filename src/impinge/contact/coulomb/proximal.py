@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from impinge.compile import ask, jit
-from impinge.contact.coulomb.newton import BOLD, CAREFUL, CONVEX, copy
+from impinge.contact.coulomb.newton import BOLD, BRIEF, CAREFUL, CONVEX, copy
 from impinge.contact.coulomb.problem import BALANCE, MISSES, PREDICT
 
 _STIFF, _RUBBING, _SPREAD = 1e6, 1e-2, 1e3  # κ; friction's share of it; largest range of K over own stiffness
 _SOFT, _RISE, _STIFFEST = 1e2, 1e2, 1e9  # κ to begin with where Newton's method needs help, its growth, and its most
 _WAIT, _DRIFT, _HARDLY = 40, 3000, 1e-3  # steps in which the largest miss need not fall; and if it is hardly one
+_SOON = 10  # the same in haste
 _FALLS = 0.5  # reduction of the largest miss that makes one more step worth it
 EXTRA = 1e-3  # of the limit: what is larger is worth one more step, if the same factors serve
 
@@ -36,6 +37,8 @@ _WORSE = 5.0  # growth of the largest miss that is accepted
 _LESS, _PATIENCE = 0.7, 50  # what counts as better, and how many changes without it end what is good already
 GOOD = 1e-2  # miss over the scale that is good already
 _SLOW = 0.3  # reduction of the largest miss that asks for a larger κ
+
+HASTY, WAITING, PATIENT = 0, 1, 2  # to give up soon; only if Newton's method does not arrive at once; or late
 
 
 @jit
@@ -74,26 +77,28 @@ def clear(problem: Any, work: Any, i: int) -> None:
 
 
 @jit
-def _balanced(problem: Any, work: Any, i: int) -> bool:
+def _balanced(problem: Any, work: Any, i: int, patience: int) -> bool:
     """Find the velocities that the impulses of an island lead to; say whether that was possible."""
+    if patience == HASTY:
+        return ask(work.calls[BALANCE], (problem, work, i, BRIEF)) != 0
     bold = ask(work.calls[BALANCE], (problem, work, i, BOLD)) != 0
     return bold or ask(work.calls[BALANCE], (problem, work, i, CAREFUL)) != 0
 
 
 @jit
-def _first(problem: Any, work: Any, i: int, patient: bool) -> bool:
+def _first(problem: Any, work: Any, i: int, patience: int) -> bool:
     """Find the impulses of a small compliance; if that fails at once, and there is time, of a larger one first."""
     _weigh(work, i, _STIFF, True)
     found = ask(work.calls[PREDICT], (problem, work, i)) != 0
     clear(problem, work, i)
-    if not found or ask(work.calls[BALANCE], (problem, work, i, BOLD)) != 0:
+    if not found or ask(work.calls[BALANCE], (problem, work, i, BRIEF if patience == HASTY else BOLD)) != 0:
         return found
-    if not patient:
+    if patience != PATIENT:
         return False
     kappa = _SOFT
     while kappa <= _STIFF:
         _weigh(work, i, kappa, True)
-        found = _balanced(problem, work, i)
+        found = _balanced(problem, work, i, patience)
         if found:
             copy(work, i, work.x, work.base)
         kappa *= _RISE
@@ -101,7 +106,7 @@ def _first(problem: Any, work: Any, i: int, patient: bool) -> bool:
 
 
 @jit
-def _take_out(problem: Any, work: Any, i: int, limit: float) -> bool:
+def _take_out(problem: Any, work: Any, i: int, limit: float, patience: int) -> bool:
     """Take the compliance out of the velocities by further steps; say whether the largest miss is below the limit."""
     kappa, miss, waited, dear = _STIFF, np.inf, 0, True
     hardly = _HARDLY * work.residual[1]
@@ -117,15 +122,15 @@ def _take_out(problem: Any, work: Any, i: int, limit: float) -> bool:
             return True
         if not now <= _LESS * miss:  # contacts that hardly contradict each other: impulses drift until one gives way
             waited += 1
-            if waited > (_DRIFT if now <= hardly else _WAIT):
+            if waited > (_SOON if patience == HASTY else _DRIFT if now <= hardly else _WAIT):
                 return now <= limit
             if kappa < _STIFFEST:
                 kappa *= _RISE
                 _weigh(work, i, kappa, True)
         miss, made = now, work.counts[2]
         copy(work, i, work.x, work.base)
-        while not _balanced(problem, work, i):
-            if kappa <= _SOFT:
+        while not _balanced(problem, work, i, patience):
+            if kappa <= _SOFT or patience == HASTY:
                 return now <= limit
             kappa /= _RISE
             _weigh(work, i, kappa, True)
@@ -133,7 +138,7 @@ def _take_out(problem: Any, work: Any, i: int, limit: float) -> bool:
 
 
 @jit
-def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) -> bool:
+def find_smallest(problem: Any, work: Any, i: int, limit: float, patience: int) -> bool:
     """Find the impulses of vanishing compliance of an island; those that there are say who pushes, sticks and slides.
 
     Args:
@@ -141,12 +146,12 @@ def find_smallest(problem: Any, work: Any, i: int, limit: float, patient: bool) 
         work: packed `Work`.
         i: the island.
         limit: of the largest miss.
-        patient: whether to go on if Newton's method does not arrive at once.
+        patience: HASTY, WAITING or PATIENT.
 
     Returns:
         Whether their largest miss is below the limit.
     """
-    return _first(problem, work, i, patient) and _take_out(problem, work, i, limit)
+    return _first(problem, work, i, patience) and _take_out(problem, work, i, limit, patience)
 
 
 @jit
@@ -158,7 +163,7 @@ def let_drift(problem: Any, work: Any, i: int, limit: float) -> bool:
     """
     _weigh(work, i, _STIFF, True)
     copy(work, i, problem.v, work.base)
-    return _balanced(problem, work, i) and _take_out(problem, work, i, limit)
+    return _balanced(problem, work, i, PATIENT) and _take_out(problem, work, i, limit, PATIENT)
 
 
 @jit

@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.ordering import find_islands
 from impinge.contact.coulomb.problem import ACCELERATE, MISSES, ORDER, SWEEP, Problem, Work, left
-from impinge.contact.coulomb.proximal import EXTRA, FINE, GOOD, clear, find_any, find_smallest, let_drift
+from impinge.contact.coulomb.proximal import (
+    EXTRA,
+    FINE,
+    GOOD,
+    HASTY,
+    PATIENT,
+    WAITING,
+    clear,
+    find_any,
+    find_smallest,
+    let_drift,
+)
 from impinge.contact.coulomb.sweeps import prepare, rates
 
 SOLVED, UNSOLVED, NO_ROOM = 0, 1, 2
@@ -54,15 +65,12 @@ def _products(work: Any, i: int) -> float:
 
 
 @jit
-def _keep(problem: Any, work: Any, i: int, back: bool) -> None:
-    """Keep the impulses of an island, or return to what was kept."""
+def _copy(work: Any, i: int, source: Any, to: Any) -> None:
+    """Copy the impulses of an island."""
     for t in range(work.contacts[i], work.contacts[i + 1]):
         c = work.who[t]
         for r in range(3):
-            if back:
-                problem.impulse[c, r] = work.best[c, r]
-            else:
-                work.best[c, r] = problem.impulse[c, r]
+            to[c, r] = source[c, r]
 
 
 @jit
@@ -79,10 +87,29 @@ def _sweep(problem: Any, work: Any, i: int, limit: float, most: int) -> bool:
 
 
 @jit
-def _return(problem: Any, work: Any, i: int) -> None:
-    """Return to the impulses of an island that were kept."""
-    _keep(problem, work, i, True)
+def _return(problem: Any, work: Any, i: int, kept: Any) -> None:
+    """Return to impulses of an island that were kept."""
+    _copy(work, i, kept, problem.impulse)
     ask(work.calls[MISSES], (problem, work, i))
+
+
+@jit
+def _solve_quickly(problem: Any, work: Any, i: int, limit: float) -> bool:
+    """Find the smallest impulses of an island in haste; else any, from those there are, and the smallest from them.
+
+    Where contacts nearly contradict each other, the smallest impulses are found slowly or not at all, while weak
+    contacts find some soon.
+    """
+    _copy(work, i, problem.impulse, work.first)
+    if find_smallest(problem, work, i, limit, HASTY):
+        return True
+    _return(problem, work, i, work.first)
+    if not find_any(problem, work, i, limit) <= limit:
+        return False
+    _copy(work, i, problem.impulse, work.best)
+    if not find_smallest(problem, work, i, limit, HASTY):
+        _return(problem, work, i, work.best)
+    return True
 
 
 @jit
@@ -92,13 +119,13 @@ def _solve_anyhow(problem: Any, work: Any, i: int, limit: float) -> bool:
     What is found first stays if nothing else is.
     """
     find_any(problem, work, i, limit)
-    _keep(problem, work, i, False)
-    if find_smallest(problem, work, i, limit, True):
+    _copy(work, i, problem.impulse, work.best)
+    if find_smallest(problem, work, i, limit, PATIENT):
         return True
-    _return(problem, work, i)
+    _return(problem, work, i, work.best)
     if work.residual[2] > limit and work.residual[2] <= GOOD * work.residual[1]:
         if not let_drift(problem, work, i, limit):
-            _return(problem, work, i)
+            _return(problem, work, i, work.best)
     return work.residual[2] <= limit
 
 
@@ -107,8 +134,8 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     """Solve one island.
 
     Check the impulses that there are. For a coarse tolerance sweep if that is cheaper than to factorize, and go on from
-    there with weak contacts, which find their way where impulses jam. Else find the smallest impulses. If that fails
-    find any, from none and then from many sweeps, and go on from there.
+    there with weak contacts, which find their way where impulses jam. Else find the smallest impulses, for a fine
+    tolerance at once or any. If that fails find any, from none and then from many sweeps, and go on from there.
     """
     ask(work.calls[MISSES], (problem, work, i))
     if work.residual[2] <= min(limit, max(EXTRA * limit, FINE * work.residual[1])):
@@ -116,21 +143,28 @@ def _solve_island(problem: Any, work: Any, i: int, limit: float) -> int:
     if work.residual[2] > work.residual[1]:  # none at all are better
         clear(problem, work, i)
         ask(work.calls[MISSES], (problem, work, i))
+    contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
+    coarse, before = limit >= _COARSE * work.residual[1], 0
+    if coarse and contacts < _REDUNDANT * bodies:  # whatever factors would cost
+        before = _BEFORE
+        if work.residual[2] <= limit or _sweep(problem, work, i, limit, before):
+            return SOLVED
     if ask(work.calls[ORDER], (problem, work)) == 0:
         return NO_ROOM
-    contacts, bodies = work.contacts[i + 1] - work.contacts[i], work.bodies[i + 1] - work.bodies[i]
-    coarse, fill = limit >= _COARSE * work.residual[1], _products(work, i) / contacts
-    if coarse and (fill > _FEW or contacts < _REDUNDANT * bodies):
-        rounds = _ROUNDS if fill > _MANY else _BEFORE
+    fill = _products(work, i) / contacts
+    if coarse and (fill > _FEW or before > 0):
+        rounds = (_ROUNDS if fill > _MANY else _BEFORE) - before
         if work.residual[2] <= limit or _sweep(problem, work, i, limit, rounds):
             return SOLVED
         if fill > _MANY:
             return UNSOLVED
         if find_any(problem, work, i, limit) <= limit:  # as good as what sweeps find
             return SOLVED
-    elif coarse and (find_smallest(problem, work, i, limit, False) or _sweep(problem, work, i, limit, _SOME)):
+    elif coarse and (find_smallest(problem, work, i, limit, WAITING) or _sweep(problem, work, i, limit, _SOME)):
         return SOLVED
-    if find_smallest(problem, work, i, limit, True):
+    if not coarse and _solve_quickly(problem, work, i, limit):
+        return SOLVED
+    if find_smallest(problem, work, i, limit, PATIENT):
         return SOLVED
     if left(work) <= 0:
         return UNSOLVED

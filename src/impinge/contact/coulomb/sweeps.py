@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from impinge.compile import entry, inlined, jit
+from impinge.compile import add_rows, entry, inlined, jit, times_rows, write_rows_times
 from impinge.contact.coulomb.one import solve_one
 from impinge.contact.coulomb.problem import Problem, Work, left
 
@@ -36,9 +36,9 @@ def _fix(c: int, problem: Any, work: Any) -> None:
             problem.W[c, r, s] = 0.0
 
 
-@inlined
+@jit
 def _respond(c: int, problem: Any, D: int) -> None:
-    """Write M⁻¹Jᵀ and W of a contact; what is beyond the size of a block has a row of J that is zero."""
+    """Write M⁻¹Jᵀ and W of a contact of blocks of any size."""
     J, response, W = problem.J[c], problem.response[c], problem.W[c]
     for side in range(2):
         b, at = problem.body[c, side], side * D
@@ -48,8 +48,6 @@ def _respond(c: int, problem: Any, D: int) -> None:
                 if b >= 0:
                     for j in range(D):
                         total += problem.inverse[b, i, j] * J[r, at + j]
-                else:
-                    J[r, at + i] = 0.0
                 response[r, at + i] = total
     for r in range(3):
         for s in range(r + 1):
@@ -57,6 +55,17 @@ def _respond(c: int, problem: Any, D: int) -> None:
             for j in range(2 * D):
                 total += J[r, j] * response[s, j]
             W[r, s] = W[s, r] = total
+
+
+@jit
+def _respond_six(c: int, problem: Any) -> None:
+    """Write M⁻¹Jᵀ and W of a contact of blocks of six; what does not move has a row of J that is zero."""
+    J, response, W = problem.J[c], problem.response[c], problem.W[c]
+    for side in range(2):
+        write_rows_times(J, 6 * side, problem.inverse[max(problem.body[c, side], 0)], response)
+    for r in range(3):
+        W[0, r], W[1, r], W[2, r] = times_rows(J, response[r, :6], response[r, 6:])
+    W[0, 1], W[0, 2], W[1, 2] = W[1, 0], W[2, 0], W[2, 1]
 
 
 @jit
@@ -72,8 +81,13 @@ def prepare(problem: Any, work: Any) -> None:
             for r in range(3):
                 for j in range(D):
                     J[c, r, j] += J[c, r, D + j]
-        if D == 6:  # said twice: what is known when it is compiled becomes vectors
-            _respond(c, problem, 6)
+        for side in range(2):
+            if problem.body[c, side] < 0:
+                for r in range(3):
+                    for j in range(D):
+                        J[c, r, side * D + j] = 0.0
+        if D == 6:
+            _respond_six(c, problem)
         else:
             _respond(c, problem, D)
         for r in range(3):
@@ -85,6 +99,13 @@ def prepare(problem: Any, work: Any) -> None:
             _invert(W[c], work.stick[c])
         else:
             _fix(c, problem, work)
+
+
+@inlined
+def blocks_of(c: int, problem: Any) -> tuple[int, int]:
+    """Return the two blocks of a contact; in place of one that does not move the other, for which its rows are zero."""
+    a, b = problem.body[c, 0], problem.body[c, 1]
+    return max(a if a >= 0 else b, 0), max(b if b >= 0 else a, 0)
 
 
 @inlined
@@ -102,11 +123,13 @@ def _motion(c: int, problem: Any, v: Any, D: int) -> tuple[float, float, float]:
     return u0, u1, u2
 
 
-@jit
+@inlined
 def motion(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
     """Return what velocities of the blocks give to the rates of a contact."""
-    D = v.shape[1]
-    return _motion(c, problem, v, 6) if D == 6 else _motion(c, problem, v, D)
+    if v.shape[1] == 6:
+        a, b = blocks_of(c, problem)
+        return times_rows(problem.J[c], v[a], v[b])
+    return _motion(c, problem, v, v.shape[1])
 
 
 @jit
@@ -117,24 +140,24 @@ def rates(c: int, problem: Any, v: Any) -> tuple[float, float, float]:
 
 
 @inlined
-def _push(c: int, problem: Any, p0: float, p1: float, p2: float, D: int) -> None:
-    response = problem.response[c]
+def push(c: int, problem: Any, rows: Any, p0: float, p1: float, p2: float, v: Any) -> None:
+    """Add rows of a contact, M⁻¹Jᵀ or Jᵀ, times numbers to what there is of each of its blocks."""
+    D = v.shape[1]
+    if D == 6:
+        a, b = blocks_of(c, problem)
+        add_rows(rows[c], p0, p1, p2, v[a], v[b])
+        return
     for side in range(2):
         b, at = problem.body[c, side], side * D
         if b >= 0:
-            v = problem.v[b]
             for j in range(D):
-                v[j] += response[0, at + j] * p0 + response[1, at + j] * p1 + response[2, at + j] * p2
+                v[b, j] += rows[c, 0, at + j] * p0 + rows[c, 1, at + j] * p1 + rows[c, 2, at + j] * p2
 
 
-@jit
+@inlined
 def _push_bodies(c: int, problem: Any, p0: float, p1: float, p2: float) -> None:
     """Change the velocities of the blocks of a contact by an impulse."""
-    D = problem.v.shape[1]
-    if D == 6:
-        _push(c, problem, p0, p1, p2, 6)
-    else:
-        _push(c, problem, p0, p1, p2, D)
+    push(c, problem, problem.response, p0, p1, p2, problem.v)
 
 
 @jit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import jit
+from impinge.compile import inlined, jit
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.frames import move
 from impinge.simulation.bodies.stage import LIFTED, NOW
@@ -19,31 +19,37 @@ _SWEEPS, _ENOUGH = 200, 1e-9  # at most; until nothing moves by more than this s
 _MANY, _FEWER = 200, 20  # with more contacts than that, fewer sweeps: the next step goes on
 
 
-@jit
-def _sweep(s: Any) -> float:
-    """Visit all contacts once; return the largest change of a gap that one made."""
+@inlined
+def _visit_all(s: Any, D: int) -> float:
     problem, point, push, worst = s.problem, s.now.point, s.push, 0.0
-    D = push.shape[1]
     for c in range(s.used[NOW]):
         stiffness = problem.W[c, 0, 0]
         if not stiffness > 0.0:
             continue
-        gap = point[c, GAP] + 0.5 * SLOP
+        gap, J = point[c, GAP] + 0.5 * SLOP, problem.J[c, 0]
         for side in range(2):
             b = problem.body[c, side]
             if b >= 0:
                 for j in range(D):
-                    gap += problem.J[c, 0, side * D + j] * push[b, j]
+                    gap += J[side * D + j] * push[b, j]
         change = max(-s.pushed[c], -gap / stiffness)
         worst = max(worst, abs(change) * stiffness)
         if change != 0.0:
             s.pushed[c] += change
+            response = problem.response[c, 0]
             for side in range(2):
                 b = problem.body[c, side]
                 if b >= 0:
                     for j in range(D):
-                        push[b, j] += problem.response[c, 0, side * D + j] * change
+                        push[b, j] += response[side * D + j] * change
     return worst
+
+
+@jit
+def _sweep(s: Any) -> float:
+    """Visit all contacts once; return the largest change of a gap that one made."""
+    D = s.push.shape[1]
+    return _visit_all(s, 6) if D == 6 else _visit_all(s, D)  # said twice: what is known becomes vectors
 
 
 @jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impinge.compile import jit
+from impinge.compile import inlined, jit
 from impinge.simulation.bodies.stage import NOW
 
 MISSES = 10.0  # so many times what the solver misses is none
@@ -12,16 +12,22 @@ _FINE = 1e-10  # of the scale: a miss as of the default tolerance
 _NOTHING = 1e-12  # share of the energy that impulses move: less than that is rounding
 
 
-@jit
-def rate_of(problem: Any, c: int, r: int, v: Any) -> float:
-    """Return what velocities of the blocks do to a row of a contact."""
-    D, total = v.shape[1], 0.0
+@inlined
+def _rate_of(problem: Any, c: int, r: int, v: Any, D: int) -> float:
+    total, J = 0.0, problem.J[c, r]
     for side in range(2):
         b = problem.body[c, side]
         if b >= 0:
             for j in range(D):
-                total += problem.J[c, r, side * D + j] * v[b, j]
+                total += J[side * D + j] * v[b, j]
     return total
+
+
+@jit
+def rate_of(problem: Any, c: int, r: int, v: Any) -> float:
+    """Return what velocities of the blocks do to a row of a contact."""
+    D = v.shape[1]
+    return _rate_of(problem, c, r, v, 6) if D == 6 else _rate_of(problem, c, r, v, D)
 
 
 @jit
