@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import call, entry, jit
+from impinge.contact.inverse import invert
 from impinge.geometry.rotation import turn
 from impinge.scene.world import LINKED
 from impinge.simulation.bodies.frames import rotate
-from impinge.simulation.bodies.smooth import invert
 from impinge.simulation.bodies.stage import GRIPPED, TIME, Stage
 from impinge.simulation.results.extremes import BEND, DRIFT, WORST, keep
 

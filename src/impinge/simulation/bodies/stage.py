@@ -110,6 +110,10 @@ class Stage(NamedTuple):
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
     plain: Matrix  # impulses without restitution
+    least: Vector  # of each contact, see `steps.impulses`
+    leave: Vector
+    smooth: Vector
+    given: Vector  # of each island, see `steps.work`
     touched: Integers  # the step, of those that were computed, in which each block was last pushed
     asleep: Integers  # (frames,): a number of the island that sleeps, 0 if it does not
     quiet: Integers  # (frames,): 1 if it rests after this step, 2 if also before
@@ -170,6 +174,7 @@ def sized(layout: Layout, capacity: int, pairs: int) -> dict[str, Any]:
         "kept": np.full(capacity, -1),
         "match": np.full(capacity, -1),
         "plain": np.zeros((capacity, 3)),
+        **{name: np.zeros(capacity) for name in ("least", "leave", "smooth", "given")},
         "problem": problem,
         "work": work,
     }

@@ -51,8 +51,8 @@ from impinge.simulation.bodies.stage import (
     Stage,
 )
 from impinge.simulation.bodies.touching.touch import deepest, keep, set_reach
-from impinge.simulation.bodies.touching.work import created_of, rate_of, work_of
 from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
+from impinge.simulation.steps.work import created_of, rate_of, work_of
 
 NO_ROOM = 10  # for contacts
 NO_POSE = 11  # of a path or a link

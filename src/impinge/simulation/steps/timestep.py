@@ -18,9 +18,9 @@ from math import floor
 import numpy as np
 
 from impinge.compile import ask, entry, jit
+from impinge.contact.coulomb.solve import SOLVED
 from impinge.contact.friction import CREEP, length
 from impinge.contact.law import SLOW, TOUCHING
-from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
 from impinge.simulation.locate.guards import resolution
@@ -28,7 +28,7 @@ from impinge.simulation.results.observe import note_extremes
 from impinge.simulation.results.observe_impulses import note_bend, note_step_friction, note_work
 from impinge.simulation.results.record import EVENTS, ROWS, add_current, add_events, fill_row, measure
 from impinge.simulation.results.record import STEPS as STEP_LOG
-from impinge.simulation.steps.impulses import SHUT, ask_of_struck
+from impinge.simulation.steps.impulses import SHUT
 from impinge.simulation.steps.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, look
 from impinge.simulation.system.coordinates import move_along
 from impinge.simulation.system.plant import (
@@ -49,7 +49,7 @@ from impinge.simulation.system.plant import (
 )
 
 # Why a step has no result, beside the reasons of the event-driven loop.
-GAVE_UP, UNSETTLED = 8, 9
+UNSETTLED = 9
 
 # A step may be longer by this share of its length to end where it must: much shorter ones would make gaps that are
 # rounding into speeds.
@@ -95,9 +95,9 @@ def _ask(stepper: Stepper, k: StepWorkspace, h: float) -> None:
     _set_free(plant, w, k, h)
     for i in range(nh + plant.nc):
         g = w.terms.g[i]
-        k.least[i] = -g / (h if i >= nh and g > 0.0 else max(h, stepper.step))
+        k.least_rate[i] = -g / (h if i >= nh and g > 0.0 else max(h, stepper.step))
         if stepper.scheme == IMPLICIT:
-            k.least[i] += w.terms.rate[i]
+            k.least_rate[i] += w.terms.rate[i]
     for c in range(plant.nc):
         apart = stepper.scheme == EXPLICIT and w.rows_start[VALUE, nh + c] > 0.0
         beyond = plant.extent[c] >= 0 and w.rows_start[VALUE, plant.extent[c]] <= 0.0
@@ -107,8 +107,7 @@ def _ask(stepper: Stepper, k: StepWorkspace, h: float) -> None:
 @jit
 def _impulses(stepper: Stepper, k: StepWorkspace) -> int:
     """Find the impulses of the step; return DONE, or why there are none."""
-    status = ask(stepper.impulses, (stepper, k))
-    return DONE if status == SOLVED else UNSOLVED if status == RAY else GAVE_UP
+    return DONE if ask(stepper.impulses, (stepper, k)) == SOLVED else UNSOLVED
 
 
 @jit
@@ -136,26 +135,6 @@ def _iterate(stepper: Stepper, k: StepWorkspace, t: float, h: float) -> int:
         if change <= _SETTLED * size:
             return DONE
     return UNSETTLED
-
-
-@jit
-def _strike(stepper: Stepper, k: StepWorkspace, h: float) -> int:
-    """Let the coordinates move along the velocity just found, and find v⁺ anew if something is struck within the step.
-
-    The whole impact is one problem then, from the velocity before it, as where events are located. If that has no
-    solution, as between walls that close in, v⁺ is what it was.
-    """
-    plant, w = stepper.plant, k.w
-    assign(k.travel, k.next)
-    assign(k.travel_rates, k.after)
-    if stepper.scheme == EXPLICIT or not ask_of_struck(stepper, k, h):
-        return DONE
-    _set_free(plant, w, k, h)
-    status = _impulses(stepper, k)
-    if status != DONE:
-        _ask(stepper, k, h)
-        status = _impulses(stepper, k)
-    return status
 
 
 @jit
@@ -225,10 +204,12 @@ def _step(stepper: Stepper, k: StepWorkspace, t: float, end: float) -> int:
     status = _impulses(stepper, k)
     if status == DONE and stepper.scheme == IMPLICIT:
         status = _iterate(stepper, k, t, h)
-    if status == DONE:
-        status = _strike(stepper, k, h)
     if status != DONE:
         return status
+    assign(k.travel, k.next)
+    assign(k.travel_rates, k.after)
+    if stepper.scheme != EXPLICIT and k.problem.count[0] > 0:
+        ask(stepper.strike, (stepper, k, h))
     for j in range(nv):
         if not np.isfinite(k.next[j]):
             return NOT_FINITE
@@ -254,9 +235,9 @@ def _step(stepper: Stepper, k: StepWorkspace, t: float, end: float) -> int:
     w.counts[STEPS] += 1
     note_extremes(plant, w, w.rows_start)
     note_bend(plant, w, h, w.rows_end[RATE] if stepper.scheme == EXPLICIT else k.travel_rates, w.rows_end, end)
-    note_work(plant, w, k.free, k.after, k.least, k.impulse, end)
+    note_work(plant, w, k.free, k.after, k.least_rate, k.impulse, end)
     if plant.nt > 0:
-        note_step_friction(plant, w, h, k.after, k.least, k.impulse, end)
+        note_step_friction(plant, w, h, k.after, k.least_rate, k.impulse, end)
     return DONE
 
 
