@@ -150,7 +150,7 @@ def simulate(
         packed = Struct(plant), room.packed
         loop: EventDriven | TimeStepping = EventDriven(system, laws, room.w, packed)
         if stepped is not None and isinstance(system, Model):
-            loop = TimeStepping(system, stepped, plant, room.w)
+            loop = TimeStepping(system, stepped, plant, room)
         run = _ModelRun(system, plant, room, packed, loop, progress)
         room.w.y[: q.size + v.size] = np.concatenate([q, v])
         room.w.u[:] = u

@@ -30,7 +30,7 @@ class Poured:
     def __init__(self, count: int) -> None:
         scene = pile(count)
         law = Complementarity(step=STEP, tolerance=TOLERANCE)
-        self.run = SceneRun(scene, layout_of(scene), rules_of(scene, law, 1e9), np.zeros(0), None)
+        self.run = SceneRun(scene, layout_of(scene), rules_of(scene, law), np.zeros(0), 1e9, None)
         self.run.start()
 
     def until(self, t: float) -> float:

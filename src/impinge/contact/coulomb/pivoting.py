@@ -1,4 +1,4 @@
-"""A contact problem of few contacts by pivoting: Lemke's method, with `solve` behind it for what that cannot do.
+"""A contact problem of one block by pivoting: Lemke's method, with `solve` behind it for what that cannot do.
 
 What it asks and what it returns is what `solve` asks and returns; which of the two a stepper has is an address. One
 slip has two directions, so the linear problem is exact; two slips have a polygon of directions, if one is asked for,
@@ -15,7 +15,7 @@ from typing import Any
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.problem import Problem, Work
 from impinge.contact.coulomb.solve import SOLVED, UNSOLVED
-from impinge.contact.coulomb.sweeps import rates
+from impinge.contact.coulomb.statuses import as_before, coupling, keep_states
 from impinge.contact.inverse import invert
 from impinge.contact.lcp.cone import contact_impulses
 
@@ -24,20 +24,17 @@ _ROUNDING = 1e-13
 
 
 @jit
-def _free(problem: Any, work: Any) -> float:
-    """Let those take part who would close. Return the largest rate, of gap or slips, of the terms."""
-    largest, D = 0.0, problem.v.shape[1]
+def _begin(problem: Any, work: Any) -> float:
+    """Write the rates without impulses, and let those take part who would close; return the largest that goes in."""
+    p, D, largest = work.pivoting, problem.v.shape[1], 0.0
     for c in range(problem.count[0]):
-        u0, _, _ = rates(c, problem, problem.free)
-        work.pivoting.part[c] = 1 if u0 < 0.0 else 0
         for r in range(1 + problem.slips[c]):
-            size = abs(problem.bias[c, r])
-            for side in range(2):
-                b = problem.body[c, side]
-                if b >= 0:
-                    for j in range(D):
-                        size += abs(problem.J[c, r, side * D + j] * problem.free[b, j])
-            largest = max(largest, size)
+            total = 0.0
+            for j in range(D):
+                total += problem.J[c, r, j] * problem.free[0, j]
+            largest = max(largest, abs(total) + abs(problem.bias[c, r]))
+            work.rate[c, r] = total + problem.bias[c, r]
+        p.part[c] = 1 if work.rate[c, 0] < 0.0 else 0
     return largest
 
 
@@ -60,96 +57,77 @@ def _collect(problem: Any, work: Any) -> int:
 
 
 @jit
-def coupling(problem: Any, c: int, r: int, e: int, s: int) -> float:
-    """Return what a unit impulse in row s of contact e does to the rate of row r of contact c."""
-    D, total = problem.v.shape[1], 0.0
-    for side in range(2):
-        b = problem.body[c, side]
-        for other in range(2):
-            if b >= 0 and b == problem.body[e, other]:
-                for j in range(D):
-                    total += problem.J[c, r, side * D + j] * problem.response[e, s, other * D + j]
-    return total
-
-
-@jit
 def _couple(problem: Any, work: Any, n: int) -> None:
     """Write W of the unknowns, and their rates without impulses."""
     p = work.pivoting
     for i in range(n):
         c, r = p.row[i, 0], p.row[i, 1]
+        p.free[i] = work.rate[c, r]
         for k in range(i + 1):
             p.W[i, k] = p.W[k, i] = coupling(problem, c, r, p.row[k, 0], p.row[k, 1])
-        total = problem.bias[c, r]
-        for side in range(2):
-            b = problem.body[c, side]
-            if b >= 0:
-                D = problem.v.shape[1]
-                for j in range(D):
-                    total += problem.J[c, r, side * D + j] * problem.free[b, j]
-        p.free[i] = total
 
 
 @jit
 def _apply(problem: Any, work: Any, n: int) -> None:
     """Write impulses and velocities from the unknowns."""
     p, D = work.pivoting, problem.v.shape[1]
+    for j in range(D):
+        problem.v[0, j] = problem.free[0, j]
     for c in range(problem.count[0]):
         problem.impulse[c, 0] = problem.impulse[c, 1] = problem.impulse[c, 2] = 0.0
-    for b in range(problem.v.shape[0]):
-        for j in range(D):
-            problem.v[b, j] = problem.free[b, j]
     for i in range(n):
         c, r, impulse = p.row[i, 0], p.row[i, 1], p.impulse[i]
         problem.impulse[c, r] = impulse
         if impulse != 0.0:
-            for side in range(2):
-                b = problem.body[c, side]
-                if b >= 0:
-                    for j in range(D):
-                        problem.v[b, j] += problem.response[c, r, side * D + j] * impulse
+            for j in range(D):
+                problem.v[0, j] += problem.response[c, r, j] * impulse
 
 
 @jit
-def _grows(problem: Any, work: Any, n: int) -> bool:
-    """Let those take part who have come to close; return whether there are any. ``miss`` is that of the gaps."""
-    grown, worst, p = False, 0.0, work.pivoting
+def _rate(p: Any, n: int, i: int) -> float:
+    """Return the rate of an unknown's row after the impulses."""
+    total = p.free[i]
+    for j in range(n):
+        total += p.W[i, j] * p.impulse[j]
+    return total
+
+
+@jit
+def _grows(problem: Any, work: Any) -> bool:
+    """Let those take part who have come to close; return whether there are any."""
+    p, grown = work.pivoting, False
     for c in range(problem.count[0]):
-        u0, _, _ = rates(c, problem, problem.v)
-        problem.miss[c] = max(-u0, 0.0)
         if p.part[c] == 0:
-            before, _, _ = rates(c, problem, problem.free)
-            if -u0 > _ROUNDING * (abs(before) + abs(problem.bias[c, 0])):
+            total = problem.bias[c, 0]
+            for j in range(problem.v.shape[1]):
+                total += problem.J[c, 0, j] * problem.v[0, j]
+            problem.miss[c] = max(-total, 0.0)
+            if -total > _ROUNDING * (abs(work.rate[c, 0]) + 2.0 * abs(problem.bias[c, 0])):
                 p.part[c], grown = 1, True
-        worst = max(worst, problem.miss[c])
-    for a in range(n):
-        c = p.row[a, 0]
-        if p.row[a, 1] == 0:
-            u0, _, _ = rates(c, problem, problem.v)
-            problem.miss[c] = abs(min(u0, p.W[a, a] * problem.impulse[c, 0]))
-            worst = max(worst, problem.miss[c])
-    work.residual[2] = worst
     return grown
 
 
 @jit
-def _misses_friction(problem: Any, work: Any, count: int) -> None:
-    """Add what the friction of contacts misses that have one slip, of which the linear problem is exact."""
+def _find_misses(problem: Any, work: Any, count: int, n: int) -> None:
+    """Write what those who take part miss of their law: of friction if there is one slip, where pivoting is exact."""
     p = work.pivoting
     for a in range(count):
         c, k = p.who[a], count + p.slips[a]
+        miss = abs(min(_rate(p, n, a), p.W[a, a] * p.impulse[a]))
         if p.slips[a + 1] == p.slips[a] + 1 and p.W[k, k] > 0.0:
-            _, u1, _ = rates(c, problem, problem.v)
-            limit, friction = problem.mu[c] * max(problem.impulse[c, 0], 0.0), problem.impulse[c, 1]
-            wanted = min(max(friction - u1 / p.W[k, k], -limit), limit)
-            problem.miss[c] = max(problem.miss[c], p.W[k, k] * abs(wanted - friction))
-            work.residual[2] = max(work.residual[2], problem.miss[c])
+            limit = problem.mu[c] * max(p.impulse[a], 0.0)
+            wanted = min(max(p.impulse[k] - _rate(p, n, k) / p.W[k, k], -limit), limit)
+            miss = max(miss, p.W[k, k] * abs(wanted - p.impulse[k]))
+        problem.miss[c] = miss
+    work.residual[2] = 0.0
+    for c in range(problem.count[0]):
+        work.residual[2] = max(work.residual[2], problem.miss[c])
 
 
 @jit
 def _by_pivots(problem: Any, work: Any) -> int:
     """Find impulses by pivoting; SOLVED, or why not."""
-    p, n = work.pivoting, 0
+    p = work.pivoting
     while True:
         count = _collect(problem, work)
         for a in range(count):
@@ -160,8 +138,8 @@ def _by_pivots(problem: Any, work: Any) -> int:
         if contact_impulses(p.W, p.free, p.mu[:count], p.slips, p.facets[0], p.impulse, p.cone) != SOLVED:
             return UNSOLVED
         _apply(problem, work, n)
-        if not _grows(problem, work, n):
-            _misses_friction(problem, work, count)
+        if not _grows(problem, work):
+            _find_misses(problem, work, count, n)
             return SOLVED
 
 
@@ -178,8 +156,8 @@ def pivot(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
     """Find impulses and velocities by pivoting, or as `solve` does where that fails or misses the tolerance.
 
     Args:
-        problem: packed `Problem`, with what `solve` finds itself: ``response``, that of ``mass``. ``inverse`` is
-            found if it is needed.
+        problem: packed `Problem` of one block, with the ``response`` that `solve` finds itself, and ``mass``;
+            ``inverse`` is found if it is needed.
         work: packed `Work` with room in ``pivoting`` for all contacts.
         tolerance: largest miss of a contact law over the scale.
         scale: least scale; larger is the largest rate, of gap or slips, that goes in.
@@ -188,20 +166,23 @@ def pivot(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
         SOLVED; or UNSOLVED, with the misses in the problem, also if pivots are used up.
     """
     p = work.pivoting
-    work.residual[1] = max(scale, _free(problem, work))
+    work.residual[1] = max(scale, _begin(problem, work))
     work.residual[0] = work.residual[2] = work.residual[3] = 0.0
+    if as_before(problem, work):
+        return _report(work)
     status = _by_pivots(problem, work)
+    if status == SOLVED:
+        keep_states(problem, work)
     if status == SOLVED and work.residual[2] <= tolerance * work.residual[1]:
         return _report(work)
     done = p.cone.lemke.pivots
     if status != SOLVED and done[0] >= done[2]:
         return UNSOLVED
     least, missed = work.residual[1], work.residual[2]
-    for b in range(problem.v.shape[0]):
-        for i in range(problem.v.shape[1]):
-            for j in range(problem.v.shape[1]):
-                work.diagonal[b, i, j] = problem.mass[b, i, j]
-        invert(work.diagonal[b], problem.inverse[b], problem.v.shape[1])
+    for i in range(problem.v.shape[1]):
+        for j in range(problem.v.shape[1]):
+            work.diagonal[0, i, j] = problem.mass[0, i, j]
+    invert(work.diagonal[0], problem.inverse[0], problem.v.shape[1])
     if ask(p.solve[0], (problem, work, tolerance, least)) == SOLVED:
         return SOLVED
     if status == SOLVED and not work.residual[0] < missed:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Integers, Matrix, Vector, call, jit
-from impinge.contact.coulomb.problem import UNLIMITED, Problem, Work, allocate, pivots_of
+from impinge.contact.coulomb.problem import Problem, Work, allocate, pivots_of
 from impinge.contact.coulomb.solve import solve
 from impinge.contact.nearest_force import Cones, cones
 from impinge.simulation.system.plant import EVALUATIONS, Plant, Workspace
@@ -63,14 +63,20 @@ class StepWorkspace(NamedTuple):
     power: Vector  # of applied forces, of damping, of explicit time, 3
 
 
-def step_workspace(plant: Plant, w: Workspace, facets: int, budget: float) -> StepWorkspace:
+class ModelSteps(NamedTuple):
+    """A model that is stepped."""
+
+    stepper: Stepper
+    k: StepWorkspace
+
+
+def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
     """Allocate what one run writes to."""
     nc, contacts = plant.nc, plant.nc + plant.ns
     m = plant.nh + contacts
     problem, work = allocate(nc, 1, plant.nv)
     problem.body[:, 0] = 0
     pivots = pivots_of(nc, facets, solve.address)
-    pivots.cone.lemke.pivots[2] = work.most[0] = int(min(budget, UNLIMITED))
     return StepWorkspace(
         w=w,
         problem=problem,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from impinge.compile import Struct, prepare
 from impinge.contact.coulomb.pivoting import pivot
-from impinge.contact.coulomb.problem import parts
+from impinge.contact.coulomb.problem import UNLIMITED, parts
 from impinge.contact.coulomb.solve import solve
 from impinge.contact.law import ContactLaw
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
@@ -25,9 +25,11 @@ from impinge.simulation.results.judge import judge
 from impinge.simulation.results.observe import note
 from impinge.simulation.steps import timestep
 from impinge.simulation.steps.contacts import stand_impulses, step_impulses, strike_impulses
-from impinge.simulation.steps.stepper import Stepper, step_workspace
+from impinge.simulation.steps.loop import Course
+from impinge.simulation.steps.stepper import ModelSteps, Stepper, step_workspace
 from impinge.simulation.system.inertia import surely_inertia
-from impinge.simulation.system.plant import TIME, Plant, Workspace
+from impinge.simulation.system.plant import TIME, Plant
+from impinge.simulation.system.pool import Room
 from impinge.simulation.system.tables import contact_tables, coordinate_tables
 from impinge.simulation.unsolved import why_unsolved
 
@@ -115,16 +117,18 @@ class TimeStepping:
     """The time-stepping loop of one run."""
 
     code = (
-        *(timestep.hold, timestep.begin, note, judge, surely_inertia),
+        *(timestep.hold, timestep.begin, timestep.ready, timestep.take, note, judge, surely_inertia),
         *(step_impulses, strike_impulses, stand_impulses, pivot, solve),
     )
 
-    def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
+    def __init__(self, model: Model, law: Complementarity, plant: Plant, room: Room) -> None:
         prepare((*self.code, *parts()))
         self.hold = timestep.hold.unchecked
-        self._model, self._w = model, w
+        self._model, self._w = model, room.w
         sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
-        self._work = step_workspace(plant, w, sides, law.budget)
+        self._work = room.beside((sides,), lambda w: step_workspace(plant, w, sides))
+        work = self._work.work
+        work.pivoting.cone.lemke.pivots[2] = work.most[0] = int(min(law.budget, UNLIMITED))
         stepper = Stepper(
             plant=plant,
             kernel=model.stepping.address,
@@ -136,12 +140,20 @@ class TimeStepping:
             scheme=SCHEMES.index(law.scheme),
             tolerance=float(law.tolerance),
         )
-        self._packed = Struct(stepper), Struct(self._work)
+        course = Course(
+            ready=timestep.ready.address,
+            take=timestep.take.address,
+            step=stepper.step,
+            sample=0.0 if plant.every_step else plant.sample,
+            time=self._w.time,
+            rows=np.zeros(1, dtype=np.int64),
+        )
+        self._packed = Struct(ModelSteps(stepper, self._work)), Struct(course)
         self.addresses = tuple(part.address for part in self._packed)
 
     def begin(self, end: float, log: Struct) -> int:
         """Evaluate the start state."""
-        return int(timestep.begin.unchecked(*self.addresses))
+        return int(timestep.begin.unchecked(self.addresses[0]))
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""

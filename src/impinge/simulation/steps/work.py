@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import jit
-from impinge.contact.coulomb.pivoting import coupling
+from impinge.contact.coulomb.statuses import coupling
 from impinge.contact.restitution import largest_share
 
 MISSES = 10.0  # so many times what the solver misses is none
