@@ -1,11 +1,12 @@
 """A contact problem of one block by pivoting: Lemke's method, with `solve` behind it for what that cannot do.
 
-What it asks and what it returns is what `solve` asks and returns; which of the two a stepper has is an address. One
-slip has two directions, so the linear problem is exact; two slips have a polygon of directions, if one is asked for,
-in place of the disk. A basis is exact but for rounding, mostly that of the last step, and quick as long as contacts
-are few. Where several solutions exist it is any of them; `solve` has the smallest.
+What it asks and what it returns is what `solve` asks and returns; which of the two a stepper has is an address. First
+contacts do as in the last solution (`statuses`). If they do not, one slip has two directions, so the linear problem is
+exact; two slips have a polygon of directions if one is asked for, else the disk, which is for `solve`. A basis is exact
+but for rounding, and quick as long as contacts are few. Where several solutions exist it is any of them; `solve` has
+the smallest.
 
-Only contacts that would close take part, and then those that impulses close.
+Only contacts that would close take part in a linear problem, and then those that impulses close.
 """
 
 from __future__ import annotations
@@ -184,6 +185,7 @@ def pivot(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
             work.diagonal[0, i, j] = problem.mass[0, i, j]
     invert(work.diagonal[0], problem.inverse[0], problem.v.shape[1])
     if ask(p.solve[0], (problem, work, tolerance, least)) == SOLVED:
+        keep_states(problem, work)
         return SOLVED
     if status == SOLVED and not work.residual[0] < missed:
         _by_pivots(problem, work)

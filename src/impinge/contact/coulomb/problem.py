@@ -75,7 +75,7 @@ class Work(NamedTuple):
     order: Integers  # (nb,): blocks in the order of elimination, island after island
     place: Integers  # (nb,): where a block is in that order
     bodies: Integers  # (nb + 1,): where the blocks of each island start
-    contacts: Integers  # (nb + 1,): where the contacts of each island start
+    contacts: Integers  # (max(nb, cap) + 1,): where the contacts of each island start
     who: Integers  # (cap,): contacts, island after island
     links: IntegerMatrix  # (nb, words): sets of neighbors
     degree: Integers  # (nb,): their sizes
@@ -198,7 +198,8 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
         v=np.zeros((nb, D)),
     )
     integers: list[tuple[str, tuple[int, ...]]] = [
-        ("bodies contacts start", (nb + 1,)),
+        ("bodies start", (nb + 1,)),
+        ("contacts", (max(nb, nc) + 1,)),
         ("island parent order place degree where", (nb,)),
         ("who slot", (nc,)),
         ("pivots", (D,)),

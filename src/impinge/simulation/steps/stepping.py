@@ -33,7 +33,7 @@ from impinge.simulation.system.pool import Room
 from impinge.simulation.system.tables import contact_tables, coordinate_tables
 from impinge.simulation.unsolved import why_unsolved
 
-_SHARED = ("step", "scheme", "facets", "budget")
+_SHARED = ("step", "scheme", "facets", "tolerance", "budget")
 
 
 def stepping_law(model: Model, law: object, laws: Sequence[ContactLaw]) -> Complementarity | None:
@@ -125,8 +125,7 @@ class TimeStepping:
         prepare((*self.code, *parts()))
         self.hold = timestep.hold.unchecked
         self._model, self._w = model, room.w
-        sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
-        self._work = room.beside((sides,), lambda w: step_workspace(plant, w, sides))
+        self._work = room.beside((law.facets,), lambda w: step_workspace(plant, w, law.facets))
         work = self._work.work
         work.pivoting.cone.lemke.pivots[2] = work.most[0] = int(min(law.budget, UNLIMITED))
         stepper = Stepper(

@@ -87,8 +87,8 @@ def _acts(problem: Any, c: int, e: int) -> bool:
 
 @jit
 def _find_islands(problem: Any, work: Any) -> None:
-    """List the islands: those of the solver, but contacts of a single block may all the same not act on each other."""
-    if problem.v.shape[0] > 1:
+    """List the islands: those of the solver, but of a model's single block the contacts that act on each other."""
+    if work.pivoting.part.size == 0:
         return
     count, first, islands = problem.count[0], 0, 0
     work.pattern[work.pattern.shape[0] - 1, 0] = -1  # the islands of the solver are those of blocks
