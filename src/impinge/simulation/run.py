@@ -128,7 +128,7 @@ def simulate(
         check_start(system, laws, 0.0, q, v, u, p)
     if stepped is not None and isinstance(system, Model):
         _check_stepped(who, stepped, method)
-        plant = stepping_plant(system, laws, float(stepped.step), p, spacing, sample is None)
+        plant = stepping_plant(system, stepped, laws, p, spacing, sample is None)
         kernel, flight = system.stepping, None
     else:
         chosen = Adaptive() if method is None else method

@@ -28,7 +28,7 @@ import numpy as np
 
 from impinge.compile import ask, jit
 from impinge.contact.coulomb.solve import NO_ROOM, SOLVED, UNSOLVED
-from impinge.simulation.steps.work import MISSES, apply, creates, end_rate, exchange, moderate
+from impinge.simulation.steps.work import MISSES, apply, creates, end_rate, exchange, find_islands, moderate
 
 # A gap below this at the end of a step is closed if it was, even if it does not push (m).
 SHUT = 1e-12
@@ -66,6 +66,32 @@ def _keep(s: Any) -> None:
 
 
 @jit
+def _leave_where_possible(s: Any, solver: int, tolerance: float, scale: float) -> int:
+    """Find impulses where not all islands of a single block can leave: what is between two walls cannot leave both."""
+    problem, work, which = s.problem, s.work, s.given
+    find_islands(problem, work)
+    islands = work.counts[4]
+    for i in range(islands):
+        for k in range(work.contacts[i], work.contacts[i + 1]):
+            which[work.who[k]] = i
+    for i in range(islands):
+        leaves = False
+        for c in range(problem.count[0]):
+            leaves |= which[c] == i and s.leave[c] > s.least[c]
+        if leaves:
+            for c in range(problem.count[0]):
+                asked = s.leave[c] if which[c] == i else s.least[c]
+                problem.bias[c, 0] += -asked - s.pushed[c]
+                s.pushed[c] = -asked
+            if ask(solver, (problem, work, tolerance, scale)) != SOLVED:
+                for c in range(problem.count[0]):
+                    if which[c] == i:
+                        s.leave[c] = s.least[c]
+    _demand(s, s.leave)
+    return ask(solver, (problem, work, tolerance, scale))
+
+
+@jit
 def find_impulses(s: Any, solver: int, tolerance: float, scale: float) -> int:
     """Find the impulses of all contacts that let no gap close beyond zero; gaps leave where that gives no energy."""
     leaves = False
@@ -76,6 +102,8 @@ def find_impulses(s: Any, solver: int, tolerance: float, scale: float) -> int:
     status = ask(solver, (s.problem, s.work, tolerance, scale))
     if status == NO_ROOM or not leaves or (status == SOLVED and not creates(s)):
         return status
+    if status != SOLVED and s.work.pivoting.part.size > 0:
+        status = _leave_where_possible(s, solver, tolerance, scale)
     found = status == SOLVED
     _keep(s)
     _demand(s, s.least)

@@ -64,9 +64,14 @@ def stepping_law(model: Model, law: object, laws: Sequence[ContactLaw]) -> Compl
 
 
 def stepping_plant(
-    model: Model, laws: Sequence[ContactLaw], step: float, p: NDArray[np.float64], sample: float, every_step: bool
+    model: Model,
+    law: Complementarity,
+    laws: Sequence[ContactLaw],
+    p: NDArray[np.float64],
+    sample: float,
+    every_step: bool,
 ) -> Plant:
-    """Return the plant of a model that is stepped."""
+    """Return the plant of a model that is stepped by a law, which its contacts have with restitutions of their own."""
     mu = friction_of(model, p)
     for c, gap in enumerate(model.gaps):
         who = f"contact '{gap.name}' of model '{model.name}'"
@@ -103,10 +108,10 @@ def stepping_plant(
         stabilization=np.zeros(2),
         tableau=CLASSICAL,
         rosenbrock=RODAS5P,
-        rtol=1e-8,
+        rtol=float(law.tolerance),
         atol=1e-10,
-        fixed_step=step,
-        max_step=step,
+        fixed_step=float(law.step),
+        max_step=float(law.step),
         budget=0.0,
         sample=sample,
         every_step=every_step,

@@ -21,6 +21,7 @@ from impinge.contact.friction import CREEP, length
 from impinge.contact.law import SLOW, TOUCHING
 from impinge.simulation.check import START_TOLERANCE
 from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, UNSOLVED
+from impinge.simulation.results.extremes import MISS, WORST, keep
 from impinge.simulation.results.observe import note_extremes
 from impinge.simulation.results.observe_impulses import note_bend, note_step_friction, note_work
 from impinge.simulation.results.record import EVENTS, ROWS, add_current, add_events, fill_row, measure
@@ -202,8 +203,10 @@ def _step(stepper: Stepper, k: StepWorkspace, t: float, h: float, end: float) ->
         return status
     assign(k.travel, k.next)
     assign(k.travel_rates, k.after)
-    if stepper.scheme != EXPLICIT and k.problem.count[0] > 0:
-        ask(stepper.strike, (stepper, k, h))
+    if k.problem.count[0] > 0:
+        if stepper.scheme != EXPLICIT:
+            ask(stepper.strike, (stepper, k, h))
+        keep(w.extremes.table[plant.nc], WORST, MISS, k.work.residual[3], end)
     for j in range(nv):
         if not np.isfinite(k.next[j]):
             return NOT_FINITE

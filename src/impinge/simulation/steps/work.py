@@ -86,7 +86,7 @@ def _acts(problem: Any, c: int, e: int) -> bool:
 
 
 @jit
-def _find_islands(problem: Any, work: Any) -> None:
+def find_islands(problem: Any, work: Any) -> None:
     """List the islands: those of the solver, but of a model's single block the contacts that act on each other."""
     if work.pivoting.part.size == 0:
         return
@@ -125,7 +125,7 @@ def creates(s: Any) -> bool:
     """
     problem, work = s.problem, s.work
     miss = MISSES * min(work.residual[0], _FINE * work.residual[1])
-    _find_islands(problem, work)
+    find_islands(problem, work)
     for i in range(work.counts[4]):
         created = _created_in(s, i)
         if created > 0.0:
@@ -171,7 +171,7 @@ def exchange(s: Any, c: int) -> None:
 def moderate(s: Any) -> None:
     """Mix impulses after which gaps leave (in the problem) and others (in ``plain``) so that no island gains energy."""
     problem, work, given = s.problem, s.work, s.given
-    _find_islands(problem, work)
+    find_islands(problem, work)
     apply(s)
     for i in range(work.counts[4]):
         given[i] = _created_in(s, i)
