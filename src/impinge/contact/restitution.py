@@ -1,4 +1,4 @@
-"""Impulses with restitution that never give energy, for impacts and for time steps.
+"""Impulses with restitution that never give energy, for impacts that are located.
 
 Rates of gaps and slips are rate + W p. Without restitution gaps keep at least a rate ``least``, with it ``leave``:
 

@@ -16,7 +16,7 @@ from typing import Any
 from impinge.compile import ask, entry, jit
 from impinge.contact.coulomb.problem import Problem, Work
 from impinge.contact.coulomb.solve import SOLVED, UNSOLVED
-from impinge.contact.coulomb.statuses import as_before, coupling, keep_states
+from impinge.contact.coulomb.statuses import apply_impulses, as_before, coupling, keep_states, sharpen
 from impinge.contact.inverse import invert
 from impinge.contact.lcp.cone import contact_impulses
 
@@ -71,17 +71,12 @@ def _couple(problem: Any, work: Any, n: int) -> None:
 @jit
 def _apply(problem: Any, work: Any, n: int) -> None:
     """Write impulses and velocities from the unknowns."""
-    p, D = work.pivoting, problem.v.shape[1]
-    for j in range(D):
-        problem.v[0, j] = problem.free[0, j]
+    p = work.pivoting
     for c in range(problem.count[0]):
         problem.impulse[c, 0] = problem.impulse[c, 1] = problem.impulse[c, 2] = 0.0
     for i in range(n):
-        c, r, impulse = p.row[i, 0], p.row[i, 1], p.impulse[i]
-        problem.impulse[c, r] = impulse
-        if impulse != 0.0:
-            for j in range(D):
-                problem.v[0, j] += problem.response[c, r, j] * impulse
+        problem.impulse[p.row[i, 0], p.row[i, 1]] = p.impulse[i]
+    apply_impulses(problem)
 
 
 @jit
@@ -185,7 +180,7 @@ def pivot(problem: Problem, work: Work, tolerance: float, scale: float) -> int:
             work.diagonal[0, i, j] = problem.mass[0, i, j]
     invert(work.diagonal[0], problem.inverse[0], problem.v.shape[1])
     if ask(p.solve[0], (problem, work, tolerance, least)) == SOLVED:
-        keep_states(problem, work)
+        sharpen(problem, work)
         return SOLVED
     if status == SOLVED and not work.residual[0] < missed:
         _by_pivots(problem, work)

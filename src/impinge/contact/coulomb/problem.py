@@ -51,6 +51,7 @@ class Pivots(NamedTuple):
     who: Integers  # (few,): contacts that take part
     part: Integers  # (few,): whether each does
     state: Integers  # (few,): of each contact in the last solution, see `statuses`
+    along: Matrix  # (few, 2): direction of its friction there
     row: IntegerMatrix  # (3 few, 2): contact and row of each unknown, all gaps first
     slips: Integers  # (few + 1,): where the slips of each contact begin among all slips
     mu: Vector  # (few,)
@@ -150,6 +151,7 @@ def pivots_of(few: int, facets: int, solve: int) -> Pivots:
         who=np.zeros(few, dtype=np.int64),
         part=np.zeros(few, dtype=np.int64),
         state=np.zeros(few, dtype=np.int64),
+        along=np.zeros((few, 2)),
         row=np.zeros((3 * few, 2), dtype=np.int64),
         slips=np.zeros(few + 1, dtype=np.int64),
         mu=np.zeros(few),
