@@ -62,10 +62,19 @@ def _list_rows(problem: Any, work: Any) -> int:
 
 
 @jit
-def _eliminate(problem: Any, work: Any, n: int) -> bool:
-    """Find the impulses after which these rows have no rate, by elimination in their order; False if it is not to be.
+def _rate(problem: Any, c: int, r: int) -> float:
+    """Return the rate of a row of a contact with the velocities found."""
+    total = problem.bias[c, r]
+    for j in range(problem.v.shape[1]):
+        total += problem.J[c, r, j] * problem.v[0, j]
+    return total
 
-    That is where rows depend on others and a contact has two slips.
+
+@jit
+def _eliminate(problem: Any, work: Any, n: int, more: bool) -> bool:
+    """Find the impulses, or the changes of those found, after which these rows have no rate, in their order.
+
+    Return False where rows depend on others, a contact has two slips and no impulses were found.
     """
     p, T, x = work.pivoting, work.pivoting.W, work.pivoting.impulse
     for i in range(n):
@@ -77,10 +86,10 @@ def _eliminate(problem: Any, work: Any, n: int) -> bool:
                 for m in range(problem.slips[e]):
                     T[i, k] += problem.mu[e] * p.along[e, m] * coupling(problem, c, r, e, 1 + m)
         p.free[i] = abs(T[i, i])
-        x[i] = -work.rate[c, r]
+        x[i] = -(_rate(problem, c, r) if more else work.rate[c, r])
     for k in range(n):
         if abs(T[k, k]) <= _DEPENDENT * p.free[k]:
-            if problem.slips[p.row[n - 1, 0]] == 2:
+            if not more and problem.slips[p.row[n - 1, 0]] == 2:
                 return False
             T[k, k] = 0.0
             continue
@@ -97,15 +106,6 @@ def _eliminate(problem: Any, work: Any, n: int) -> bool:
             x[k] -= T[k, j] * x[j]
         x[k] *= T[k, k]
     return True
-
-
-@jit
-def _rate(problem: Any, c: int, r: int) -> float:
-    """Return the rate of a row of a contact with the velocities found."""
-    total = problem.bias[c, r]
-    for j in range(problem.v.shape[1]):
-        total += problem.J[c, r, j] * problem.v[0, j]
-    return total
 
 
 @jit
@@ -131,19 +131,23 @@ def _misses(problem: Any, work: Any, c: int) -> float:
 
 
 @jit
-def _as_states_say(problem: Any, work: Any, limit: float) -> bool:
-    """Find impulses and velocities if all contacts are in their states; tell whether they miss no more than a limit."""
+def _as_states_say(problem: Any, work: Any, limit: float, more: bool) -> bool:
+    """Find impulses and velocities if all contacts are in their states; tell whether they miss no more than a limit.
+
+    They are those found, changed by what they miss, if there are to be ``more``.
+    """
     p, worst, n = work.pivoting, 0.0, _list_rows(problem, work)
-    if n == 0 or not _eliminate(problem, work, n):
+    if n == 0 or not _eliminate(problem, work, n, more):
         return False
-    for c in range(problem.count[0]):
-        problem.impulse[c, 0] = problem.impulse[c, 1] = problem.impulse[c, 2] = 0.0
+    if not more:
+        for c in range(problem.count[0]):
+            problem.impulse[c, 0] = problem.impulse[c, 1] = problem.impulse[c, 2] = 0.0
     for i in range(n):
         c = p.row[i, 0]
-        problem.impulse[c, p.row[i, 1]] = p.impulse[i]
+        problem.impulse[c, p.row[i, 1]] += p.impulse[i]
         if p.state[c] == SLIDES:
             for m in range(problem.slips[c]):
-                problem.impulse[c, 1 + m] = problem.mu[c] * p.along[c, m] * p.impulse[i]
+                problem.impulse[c, 1 + m] = problem.mu[c] * p.along[c, m] * problem.impulse[c, 0]
     apply_impulses(problem)
     for c in range(problem.count[0]):
         problem.miss[c] = _misses(problem, work, c)
@@ -155,7 +159,7 @@ def _as_states_say(problem: Any, work: Any, limit: float) -> bool:
 @jit
 def as_before(problem: Any, work: Any) -> bool:
     """Find impulses and velocities if all contacts are in the states kept; return False if they are not."""
-    return _as_states_say(problem, work, _ROUNDING * work.residual[1])
+    return _as_states_say(problem, work, _ROUNDING * work.residual[1], False)
 
 
 @jit
@@ -180,7 +184,7 @@ def sharpen(problem: Any, work: Any) -> None:
     for c in range(problem.count[0]):
         for r in range(3):
             found[c, r] = problem.impulse[c, r]
-    if _as_states_say(problem, work, miss):
+    if _as_states_say(problem, work, miss, True):
         work.residual[0] = work.residual[2]
         work.residual[3] = work.residual[2] / work.residual[1] if work.residual[1] > 0.0 else 0.0
         return

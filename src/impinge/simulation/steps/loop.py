@@ -4,11 +4,11 @@
         make ready: what a step has left behind, and the row of t if it is due
         take one step, to the next multiple of its length or to the stop
 
-What is common to all that is stepped is this loop, the contact problem with its solvers, and the way to the impulses of a
-step (`impulses`, `work`). What is not is where rows come from and what is recorded of them: those of a model are always
-there, have names, modes and surfaces that end, and may be stepped explicitly or implicitly (`timestep`, `contacts`);
-those of a scene come and go with its shapes, by thousands, and its bodies are leapfrogged, parted and put to sleep
-(`bodies`).
+What is common to all that is stepped is this loop, the contact problem with its solvers, and the way to the impulses
+of a step (`impulses`, `work`). What is not is where rows come from and what is recorded of them: those of a model are
+always there, have names, modes and surfaces that end, and may be stepped explicitly or implicitly (`timestep`,
+`contacts`); those of a scene come and go with its shapes, by thousands, and its bodies are leapfrogged, parted and
+put to sleep (`bodies`).
 
 A step may be longer or shorter by a little of its length to end where it must: much shorter ones would make gaps that
 are rounding into speeds.
