@@ -23,6 +23,8 @@ from coulomb_problems import (
 )
 from impinge.compile import Struct, ask, jit
 from impinge.contact.coulomb import NO_ROOM, SOLVED, UNSOLVED, allocate, solve, worst_contacts
+from impinge.contact.coulomb.pivoting import pivot
+from impinge.contact.coulomb.problem import pivots_of
 from impinge.errors import InputError
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -376,3 +378,52 @@ def test_hot_loops_call_it_by_address():
 def test_a_negative_room_is_refused():
     with pytest.raises(InputError, match="zero or more"):
         allocate(-1, 1)
+
+
+def one_block(rng, nc, slips, facets=0):
+    """A random problem of one block of six velocities whose contacts have so many slips, and M⁻¹Jᵀ."""
+    problem, work = allocate(nc, 1)
+    root = rng.normal(size=(6, 6))
+    problem.mass[0] = root @ root.T + np.eye(6)
+    problem.inverse[0] = np.linalg.inv(problem.mass[0])
+    problem.count[0], problem.body[:, 0], problem.slips[:] = nc, 0, slips
+    problem.J[:, : 1 + slips, :6] = rng.normal(size=(nc, 1 + slips, 6))
+    problem.response[:, :, :6] = problem.J[:, :, :6] @ problem.inverse[0]
+    problem.mu[:] = 0.4 if slips else 0.0
+    problem.free[0] = rng.normal(size=6)
+    return problem, work._replace(pivoting=pivots_of(nc, facets, solve.address))
+
+
+@pytest.mark.parametrize("slips", [0, 1, 2])
+@pytest.mark.parametrize("nc", [1, 2, 3])
+def test_pivots_and_iterations_have_one_signature_and_find_the_same_motion(nc, slips):
+    rng, found = np.random.default_rng(10 * nc + slips), 0
+    for _ in range(40):
+        problem, work = one_block(rng, nc, slips)
+        packed = Struct(problem), Struct(work)
+        ways = []
+        for solver in (pivot, solve, pivot):  # the last one begins with who pushed, stuck and slid
+            if solver(*(part.address for part in packed), 1e-12, 1e-6) == SOLVED:
+                assert work.residual[3] <= 1e-12
+                ways.append((problem.v.copy(), problem.impulse.copy()))
+        if len(ways) == 3:  # with friction there need not be one motion, but there mostly is
+            size = np.abs(problem.free).max()
+            found += all(np.abs(v - ways[0][0]).max() <= 1e-9 * size for v, _ in ways)
+            assert np.abs(ways[2][0] - ways[1][0]).max() <= 1e-9 * size or slips
+    assert found >= (40 if slips == 0 else 37)
+
+
+def test_a_polygon_of_friction_is_inside_the_disk_and_comes_near_to_it():
+    lost = []
+    for facets in (4, 8, 32):
+        worst = 0.0
+        for seed in range(20):
+            problem, work = one_block(np.random.default_rng(seed), 1, 2, facets)
+            exact, exact_work = one_block(np.random.default_rng(seed), 1, 2)
+            assert pivot(Struct(problem).address, Struct(work).address, 1e-10, 1e-6) == SOLVED
+            assert pivot(Struct(exact).address, Struct(exact_work).address, 1e-10, 1e-6) == SOLVED
+            push, disk = problem.impulse[0], exact.impulse[0]
+            assert np.hypot(*push[1:]) <= 0.4 * push[0] * (1 + 1e-12)
+            worst = max(worst, np.abs(push - disk).max() / max(disk[0], 1e-300) if disk[0] > 0 else 0.0)
+        lost.append(worst)
+    assert lost[2] < 0.5 * lost[1] < 0.5 * lost[0]

@@ -199,3 +199,24 @@ def test_a_paddle_that_strikes_a_ball_gives_energy_and_is_not_taken_back():
     result = simulate(scene, Complementarity(step=1e-3, restitution=0.8), until=0.1)
     assert result["ball_x_dot"][-1] == pytest.approx(1.8 * 3.0, rel=1e-12)
     assert result.solver.created <= 1e-12
+
+
+def test_what_is_taken_back_of_one_impact_leaves_another_its_rebound():
+    """A rod that lands on one end with much friction would gain by Newton's hypothesis (T. R. Kane 1984)."""
+    speeds = {}
+    for parts in ("ball", "rod", "both"):
+        scene = Scene("impacts", gravity=(0.0, 0.0, 0.0), friction=1.0)
+        scene.fixed("floor", HalfSpace())
+        if parts != "rod":
+            scene.body("ball", Sphere(0.1), mass=1.0, at=(3.0, 0.0, 0.1005), velocity=(0.0, 0.0, -1.0))
+        if parts != "ball":
+            half = np.array([0.5 * np.cos(1.0) + 0.01 * np.sin(1.0), 0.5 * np.sin(1.0) + 0.01 * np.cos(1.0)])
+            at, turn = (0.0, 0.0, half[1] + 5e-4), (0.0, -1.0, 0.0)
+            scene.body("rod", Box(1.0, 0.02, 0.02), mass=1.0, at=at, turn=turn, velocity=(-0.7, 0.0, -1.0))
+        result = simulate(scene, Complementarity(1.0, step=1e-4), until=2e-3)
+        energy = result["energy_kinetic"]
+        assert energy.max() <= energy[0] * (1 + 1e-9)
+        speeds |= {(parts, name): result[f"{name}_z_dot"][-1] for name in ("ball", "rod") if parts in (name, "both")}
+    assert speeds["both", "ball"] == pytest.approx(1.0, abs=1e-9)
+    assert speeds["both", "ball"] == pytest.approx(speeds["ball", "ball"], abs=1e-12)
+    assert speeds["both", "rod"] == pytest.approx(speeds["rod", "rod"], abs=1e-9)

@@ -281,7 +281,8 @@ def test_what_touches_two_walls_cannot_leave_one_of_them():
     assert np.abs(result["x"]).max() < 1e-12
 
 
-def test_contacts_that_do_not_act_on_each_other_do_not_share_what_is_taken_back():
+@pytest.mark.parametrize("law", [Impact(1.0), Complementarity(1.0, step=1e-6)], ids=lambda law: law.name)
+def test_contacts_that_do_not_act_on_each_other_do_not_share_what_is_taken_back(law):
     b = ModelBuilder("apart")
     (x, vx), (z, vz) = b.coordinate("x"), b.coordinate("z")
     (y, vy), (angle, w) = b.coordinate("y"), b.coordinate("angle")
@@ -292,7 +293,7 @@ def test_contacts_that_do_not_act_on_each_other_do_not_share_what_is_taken_back(
     b.gap("foot0", y - 0.5 * angle)  # and some here
     b.gap("foot1", y + 0.5 * angle)
     start = {"x_dot": -1.0, "z_dot": -2.0, "y_dot": -1.0, "angle_dot": 3.0}
-    result = simulate(b.build(), Impact(1.0), until=1e-6, start=start)
+    result = simulate(b.build(), law, until=1e-6, start=start)
     assert result["x_dot"][1] == pytest.approx(0.0, abs=1e-12)
     assert result["z_dot"][1] == pytest.approx(2.0, abs=1e-12)
     energy = (result["y_dot"][1] ** 2 + 0.02 * result["angle_dot"][1] ** 2) / 2

@@ -78,9 +78,9 @@ class Fault:
 
 FAULTS = {
     "restitution without the energy bound": Fault(
-        "contact/restitution.py",
-        "    if status == SOLVED:\n        known = False",
-        "    if status == SOLVED:\n        return SOLVED\n        known = False",
+        "simulation/steps/impulses.py",
+        "if status == NO_ROOM or not leaves or (status == SOLVED and not creates(s)):",
+        "if status == NO_ROOM or not leaves or status == SOLVED:",
         KANE,
         "work of impacts",
     ),

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from impinge import Box, Complementarity, HalfSpace, Impact, ModelBuilder, Scene, simulate
+from impinge import Box, Complementarity, HalfSpace, Impact, ModelBuilder, Scene, Sphere, simulate
 
 G = 9.81
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
@@ -182,3 +182,44 @@ def test_what_friction_cannot_hold_by_a_millionth_slides_in_steps_and_event_by_e
             assert slides["x_dot"][-1] == pytest.approx(pull * until, rel=1e-3)
             stands = simulate(model, law, until=until, parameters={"mu": np.tan(slope) * (1 + missing)})
             assert abs(stands["x_dot"]).max() <= 1e-12
+
+
+# The same thing as a model and as a scene
+
+
+def bouncing(step):
+    """How far a ball that bounces is from itself when it is written as a scene, at the end."""
+    b = ModelBuilder("ball")
+    z, vz = b.coordinate("z", start=0.3)
+    b.kinetic(vz**2 / 2)
+    b.potential(G * z)
+    b.gap("floor", z - 0.1)
+    scene = Scene("ball")
+    scene.fixed("floor", HalfSpace())
+    scene.body("ball", Sphere(0.1), mass=1.0, at=(0.0, 0.0, 0.3))
+    model, whole = (simulate(one, Complementarity(0.5, step=step), until=0.35) for one in (b.build(), scene))
+    return abs(model["z"][-1] - whole["ball_z"][-1])
+
+
+def sliding(step):
+    """How far a block that slides across both axes until it stops is from itself when it is written as a scene."""
+    b = ModelBuilder("block")
+    (x, vx), (y, vy), (z, vz) = b.coordinate("x"), b.coordinate("y"), b.coordinate("z", start=0.05)
+    b.kinetic((vx**2 + vy**2 + vz**2) / 2)
+    b.potential(G * z)
+    b.gap("floor", z - 0.05, slip=[x, y], friction=0.3)
+    scene = Scene("block", friction=0.3)
+    scene.fixed("floor", HalfSpace())
+    scene.body("block", Box(0.4, 0.4, 0.1), mass=1.0, at=(0.0, 0.0, 0.05), velocity=(0.8, 0.5, 0.0))
+    model = simulate(b.build(), Complementarity(step=step), until=0.4, start={"x_dot": 0.8, "y_dot": 0.5})
+    whole = simulate(scene, Complementarity(step=step), until=0.4)
+    assert model["y"][-1] == pytest.approx(0.625 * model["x"][-1], rel=1e-9)
+    return np.hypot(*(model[axis][-1] - whole[f"block_{axis}"][-1] for axis in "xy"))
+
+
+@pytest.mark.parametrize("errors", [bouncing, sliding])
+def test_a_model_and_a_scene_of_the_same_thing_come_together_with_the_step(errors):
+    steps = (4e-3, 1e-3, 2.5e-4)
+    found = [max(errors(step * part) for part in np.linspace(0.75, 1.0, 9)) for step in steps]
+    assert found[0] < 4 * steps[0]
+    assert np.polyfit(np.log(steps), np.log(found), 1)[0] > 0.9

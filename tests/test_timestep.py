@@ -197,6 +197,10 @@ def test_restitution_that_would_add_energy_is_taken_back():
     assert result["work_contacts"].max() <= 1e-12
 
 
+def named(result):
+    return {verdict.name: verdict for verdict in result.certificate.verdicts}
+
+
 # Rest and friction
 
 
@@ -270,6 +274,28 @@ def test_the_error_of_the_polygon_falls_with_its_sides():
         errors.append(worst)
     assert all(b < 0.6 * a for a, b in itertools.pairwise(errors))
     assert errors[-1] < 0.03
+
+
+@pytest.mark.parametrize("heading", [0.1, 0.4, 0.7, 2.0])
+def test_the_disk_of_friction_has_no_direction(heading):
+    ahead, across = np.array([np.cos(heading), np.sin(heading)]), np.array([-np.sin(heading), np.cos(heading)])
+    start = dict(zip(("x_dot", "y_dot"), ahead, strict=True))
+    result = simulate(puck(), Complementarity(step=1e-3), until=0.5, start=start)
+    way, speed = (np.array([result["x" + rate], result["y" + rate]]) for rate in ("", "_dot"))
+    assert np.abs(across @ way).max() <= 1e-10
+    assert ahead @ way[:, -1] == pytest.approx(1 / (2 * 0.3 * G), rel=5e-3)
+    assert np.hypot(*speed[:, -1]) <= 1e-15
+    sliding = np.hypot(*speed) > 1e-2
+    friction = np.hypot(result["friction_ice_1"], result["friction_ice_2"])
+    assert friction[sliding][1:] == pytest.approx(0.3 * result["force_ice"][sliding][1:], rel=1e-9)
+    assert named(result)["contact laws"].ok
+
+
+@pytest.mark.parametrize("model", [lambda: feet(), lambda: table(), lambda: puck()], ids=["feet", "table", "puck"])
+def test_what_impulses_miss_of_the_law_of_contacts_is_judged(model):
+    verdict = named(simulate(model(), Complementarity(step=1e-3), until=0.3))["contact laws"]
+    assert verdict.ok
+    assert verdict.limit == 1e-10
 
 
 def test_four_legs_share_a_weight_and_none_lets_go():

@@ -10,7 +10,7 @@ from impinge.bench.table import Row, Table, load, missing, race
 END = 10.0
 FASTER_THAN_MUJOCO = 3.0
 
-_OURS, _THEIRS = ("impinge", "complementarity, Lemke"), ("MuJoCo", "Euler")
+_OURS, _THEIRS = ("impinge", "complementarity"), ("MuJoCo", "Euler")
 
 
 def impinge_runner() -> Callable[[], float]:

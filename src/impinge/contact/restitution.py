@@ -1,4 +1,4 @@
-"""Impulses with restitution that never give energy, for impacts and for time steps.
+"""Impulses with restitution that never give energy, for impacts that are located.
 
 Rates of gaps and slips are rate + W p. Without restitution gaps keep at least a rate ``least``, with it ``leave``:
 
@@ -136,9 +136,9 @@ def _gains(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> bool:
 
 
 @jit
-def _share(none: float, slope: float, curve: float) -> float:
+def largest_share(none: float, slope: float, curve: float) -> float:
     """Return the largest share s of the way, up to one, at which none + slope s + curve s² is not above zero."""
-    if none >= 0.0:
+    if none > 0.0:
         return 0.0
     root = sqrt(max(0.0, slope * slope - 4.0 * curve * none))
     if slope > 0.0:
@@ -169,7 +169,7 @@ def _take_back(W: Any, nc: int, slips: Any, which: int, p: Any, work: Any) -> No
             slope += (p[i] - plain[i]) * (work.rate[i] + pushed)
             curve += 0.5 * (p[i] - plain[i]) * turned
     for _ in range(_CORRECTIONS):
-        share = _share(none, slope, curve)
+        share = largest_share(none, slope, curve)
         for c in range(nc):
             if work.island[c] == which:
                 for k in range(1 + slips[c + 1] - slips[c]):

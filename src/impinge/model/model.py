@@ -191,8 +191,9 @@ class Model:
 
     @functools.cached_property
     def stepping(self) -> Kernel:
-        """`dynamics`, and behind it ``A``, transposed: a time step also needs what velocities do to the rows."""
-        return self._compile("stepping", {**self.dynamics_expressions, "A": self.equations.A.T})
+        """`dynamics`, and behind it ``A``, transposed, and ``M``: what the contact problem of a step is made of."""
+        e = self.equations
+        return self._compile("stepping", {**self.dynamics_expressions, "A": e.A.T, "M": e.M})
 
     @functools.cached_property
     def linkage(self) -> Kernel:

@@ -128,7 +128,7 @@ def simulate(
         check_start(system, laws, 0.0, q, v, u, p)
     if stepped is not None and isinstance(system, Model):
         _check_stepped(who, stepped, method)
-        plant = stepping_plant(system, laws, float(stepped.step), p, spacing, sample is None)
+        plant = stepping_plant(system, stepped, laws, p, spacing, sample is None)
         kernel, flight = system.stepping, None
     else:
         chosen = Adaptive() if method is None else method
@@ -150,7 +150,7 @@ def simulate(
         packed = Struct(plant), room.packed
         loop: EventDriven | TimeStepping = EventDriven(system, laws, room.w, packed)
         if stepped is not None and isinstance(system, Model):
-            loop = TimeStepping(system, stepped, plant, room.w)
+            loop = TimeStepping(system, stepped, plant, room)
         run = _ModelRun(system, plant, room, packed, loop, progress)
         room.w.y[: q.size + v.size] = np.concatenate([q, v])
         room.w.u[:] = u

@@ -28,7 +28,7 @@ class Stepped:
     def __init__(self, scene: Scene, step: float, tolerance: float) -> None:
         law = Complementarity(step=step, tolerance=tolerance)
         self.step = step
-        self.run = SceneRun(scene, layout_of(scene), rules_of(scene, law, _NEVER), np.zeros(0), None)
+        self.run = SceneRun(scene, layout_of(scene), rules_of(scene, law), np.zeros(0), _NEVER, None)
         self.run.start()
 
     def until(self, t: float) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Cube, Entry, IntegerMatrix, Integers, Matrix, Vector, jit, prepare
+from impinge.contact.lcp.cone import ConeWorkspace, cone_workspace
 from impinge.errors import InputError
 
 MISSES, SWEEP, ORDER, DIRECTION, BALANCE, PREDICT, ACCELERATE = range(7)  # where `Work.calls` keeps the address of each
@@ -30,6 +31,7 @@ class Problem(NamedTuple):
     J: Cube  # (cap, 3, 2D): rates of gap and slips per velocity of the first and of the second block
     bias: Matrix  # (cap, 3): added to the rates: gap/step, speeds of surfaces
     mu: Vector  # (cap,): coefficients of friction
+    slips: Integers  # (cap,): slips of each contact, two unless some rows of J are zero
     impulse: Matrix  # (cap, 3): first guess, then solution
     response: Cube  # (cap, 3, 2D): M⁻¹Jᵀ, row by row (found by `solve`)
     W: Cube  # (cap, 3, 3): J M⁻¹ Jᵀ (found by `solve`)
@@ -41,9 +43,28 @@ class Problem(NamedTuple):
     v: Matrix  # (nb, D): velocities with contacts (found by `solve`)
 
 
+class Pivots(NamedTuple):
+    """What `pivot` writes on the way, with room for so many contacts as are few; none if nobody pivots."""
+
+    facets: Integers  # (1,): sides of the polygon in place of the disk of friction; 0 if it is to be the disk
+    solve: Integers  # (1,): address of `solve`, for what pivoting does not solve
+    who: Integers  # (few,): contacts that take part
+    part: Integers  # (few,): whether each does
+    state: Integers  # (few,): of each contact in the last solution, see `statuses`
+    along: Matrix  # (few, 2): direction of its friction there
+    row: IntegerMatrix  # (3 few, 2): contact and row of each unknown, all gaps first
+    slips: Integers  # (few + 1,): where the slips of each contact begin among all slips
+    mu: Vector  # (few,)
+    W: Matrix  # (3 few, 3 few): of the unknowns
+    free: Vector  # (3 few,): their rates without impulses
+    impulse: Vector  # (3 few,)
+    cone: ConeWorkspace
+
+
 class Work(NamedTuple):
     """What `solve` writes on the way, and how much it did."""
 
+    pivoting: Pivots
     calls: Integers  # addresses of the parts of the solver
     counts: Integers  # sweeps, Newton iterations, factorizations, convex steps, islands, islands not solved
     most: Integers  # (1,): sweeps and Newton iterations that `solve` may make, together
@@ -55,7 +76,7 @@ class Work(NamedTuple):
     order: Integers  # (nb,): blocks in the order of elimination, island after island
     place: Integers  # (nb,): where a block is in that order
     bodies: Integers  # (nb + 1,): where the blocks of each island start
-    contacts: Integers  # (nb + 1,): where the contacts of each island start
+    contacts: Integers  # (max(nb, cap) + 1,): where the contacts of each island start
     who: Integers  # (cap,): contacts, island after island
     links: IntegerMatrix  # (nb, words): sets of neighbors
     degree: Integers  # (nb,): their sizes
@@ -123,6 +144,25 @@ def _addresses() -> NDArray[np.int64]:
     return np.array([part.address for part in parts()])
 
 
+def pivots_of(few: int, facets: int, solve: int) -> Pivots:
+    """Return what `pivot` works in, for so many contacts; see `Pivots`."""
+    return Pivots(
+        facets=np.full(1, facets),
+        solve=np.full(1, solve),
+        who=np.zeros(few, dtype=np.int64),
+        part=np.zeros(few, dtype=np.int64),
+        state=np.zeros(few, dtype=np.int64),
+        along=np.zeros((few, 2)),
+        row=np.zeros((3 * few, 2), dtype=np.int64),
+        slips=np.zeros(few + 1, dtype=np.int64),
+        mu=np.zeros(few),
+        W=np.zeros((3 * few, 3 * few)),
+        free=np.zeros(3 * few),
+        impulse=np.zeros(3 * few),
+        cone=cone_workspace(3 * few, few, facets),
+    )
+
+
 def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) -> tuple[Problem, Work]:
     """Return room for a problem and for its solution.
 
@@ -149,6 +189,7 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
         J=np.zeros((nc, 3, 2 * D)),
         bias=np.zeros((nc, 3)),
         mu=np.zeros(nc),
+        slips=np.full(nc, 2),
         impulse=np.zeros((nc, 3)),
         response=np.zeros((nc, 3, 2 * D)),
         W=np.zeros((nc, 3, 3)),
@@ -160,7 +201,8 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
         v=np.zeros((nb, D)),
     )
     integers: list[tuple[str, tuple[int, ...]]] = [
-        ("bodies contacts start", (nb + 1,)),
+        ("bodies start", (nb + 1,)),
+        ("contacts", (max(nb, nc) + 1,)),
         ("island parent order place degree where", (nb,)),
         ("who slot", (nc,)),
         ("pivots", (D,)),
@@ -187,6 +229,7 @@ def allocate(contacts: int, bodies: int, D: int = 6, blocks: int | None = None) 
     for names, shape in floats:
         arrays |= {name: np.zeros(shape) for name in names.split()}
     work = Work(
+        pivoting=pivots_of(0, 0, 0),
         calls=_addresses(),
         counts=np.zeros(6, dtype=np.int64),
         most=np.full(1, UNLIMITED),

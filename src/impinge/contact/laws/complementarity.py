@@ -40,15 +40,17 @@ class Complementarity:
     Args:
         restitution: e, 0 ≤ e ≤ 1; contacts of one model may differ in it.
         step: length of a step, s.
-        facets: sides of the polygon in place of the disk of friction, if a contact may slide in two directions.
+        facets: sides of a polygon in place of the disk of friction, if a contact of a model may slide in two
+            directions; 0 for the disk itself, which contacts of scenes always have.
         scheme: "semi-implicit", or for comparison "explicit" or "implicit".
-        tolerance: of the impulses in a scene, where they are found by iteration: largest miss of a contact's law, in
-            any step, over the speed that gravity gives in a step, or over a larger one that a contact of the same
+        tolerance: of the impulses, where they are found by iteration: largest miss of a contact's law, in any step.
+            In a scene over the speed that gravity gives in a step, or over a larger one that a contact of the same
             island of touching bodies, whose gap would close too far, would have without impulses. A step that misses it
             is counted in ``result.solver`` and breaks a promise of the run; one that misses by more than ten times the
-            tolerance, and by more than 1 %, ends it. A model's few contacts are solved exactly.
+            tolerance, and by more than 1 %, ends it. In a model over the largest rate of a contact; a run that misses
+            it ends. Contacts of models that slide in one direction, or in none, or in polygons, are solved exactly.
         budget: the most work for the impulses of one problem, of which a step has one, or two if something is struck:
-            in a scene sweeps and Newton iterations together, in a model pivots of Lemke's method. What is found with it
+            sweeps and Newton iterations together, in a model pivots of Lemke's method or these. What is found with it
             counts as any other, see `tolerance`; in a model a run that needs more ends.
 
     Example:
@@ -58,7 +60,7 @@ class Complementarity:
 
     restitution: float = 0.0
     step: float = 1e-3
-    facets: int = 8
+    facets: int = 0
     scheme: str = "semi-implicit"
     tolerance: float = 1e-10
     budget: float = inf
@@ -74,9 +76,9 @@ class Complementarity:
             raise InputError(who, "0 <= restitution <= 1", got, "0 stops at the surface, 1 loses nothing.")
         if not 0 < as_number(self.step) < inf:
             raise InputError(who, "a step above zero, in seconds", f"step = {show(self.step)}", "Give e.g. 1e-3.")
-        if not isinstance(self.facets, int) or self.facets < 4 or self.facets % 2:
+        if not isinstance(self.facets, int) or (self.facets < 4 and self.facets != 0) or self.facets % 2:
             got = f"facets = {show(self.facets)}"
-            raise InputError(who, "an even number of facets, at least 4", got, "Give e.g. facets=8.")
+            raise InputError(who, "an even number of facets, at least 4", got, "Give e.g. 8, or 0 for the disk.")
         if not 0 < as_number(self.tolerance) < 1:
             got = f"tolerance = {show(self.tolerance)}"
             raise InputError(who, "a tolerance between 0 and 1", got, "Give e.g. 1e-10, or 1e-4 for large piles.")

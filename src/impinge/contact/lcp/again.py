@@ -42,9 +42,10 @@ def _eliminate(A: Any, b: Any, count: int, work: Any) -> bool:
             largest = max(largest, abs(T[i, j]))
         if largest == 0.0:
             return False
+        inverse = 1.0 / largest
         for j in range(count):
-            T[i, j] /= largest
-        T[i, count] = -b[S[i]] / largest
+            T[i, j] *= inverse
+        T[i, count] = -b[S[i]] * inverse
     for k in range(count):
         pivot = k
         for i in range(k + 1, count):

@@ -76,10 +76,11 @@ def _directions(nc: int, mu: Any, slips: Any, facets: int, work: Any) -> tuple[i
         sides = 2 if slip == 1 else facets
         for k in range(sides):
             work.owner[count] = c
-            if 2 * k < sides:
+            if k == 0:
+                work.D[count, 0], work.D[count, 1] = 1.0, 0.0
+            elif 2 * k < sides:
                 angle = 2.0 * np.pi * k / sides
-                work.D[count, 0] = np.cos(angle)
-                work.D[count, 1] = np.sin(angle) if slip == 2 else 0.0
+                work.D[count, 0], work.D[count, 1] = np.cos(angle), np.sin(angle)
             else:  # opposite, to the bit
                 work.D[count, 0] = -work.D[count - sides // 2, 0]
                 work.D[count, 1] = -work.D[count - sides // 2, 1]

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import entry, jit
+from impinge.contact.inverse import invert
 from impinge.geometry.rotation import rotation_vector
 from impinge.simulation.bodies.frames import rotate
-from impinge.simulation.bodies.smooth import invert, plain_inertia
+from impinge.simulation.bodies.smooth import plain_inertia
 from impinge.simulation.bodies.stage import GRIPPED, Stage
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from impinge.compile import jit
 from impinge.geometry.table import GAP
 from impinge.simulation.bodies.stage import NOW, TIME
-from impinge.simulation.bodies.touching.work import rate_of
 from impinge.simulation.results.extremes import CREATED, DEPTH, DRIVE, EXCESS, RUB, WORST, keep
 from impinge.simulation.results.observe import MOVES
+from impinge.simulation.steps.work import rate_of
 
 # Coulomb's limit is missed relative to itself, but at least to this share of the step's largest.
 _SHARE = 1e-2

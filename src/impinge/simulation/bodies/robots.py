@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from impinge.compile import entry, jit
+from impinge.contact.inverse import invert
 from impinge.geometry.rotation import turn
-from impinge.simulation.bodies.smooth import invert
 from impinge.simulation.bodies.stage import GRIPPED, TIME, Stage
 from impinge.simulation.results.extremes import BEND, DRIFT, WORST, keep
 from impinge.simulation.system.linkage import ask_robots, hang, hung_energies, robot_places, set_links

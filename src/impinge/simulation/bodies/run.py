@@ -36,7 +36,7 @@ from impinge.simulation.bodies.stage import (
     stage_of,
 )
 from impinge.simulation.bodies.start import find_start, part_start, prepare_start, record_now
-from impinge.simulation.bodies.step import FASTEST, NO_POSE, NO_ROOM, hold
+from impinge.simulation.bodies.step import FASTEST, NO_POSE, NO_ROOM, hold, ready, take
 from impinge.simulation.bodies.touching.correct import SLOP
 from impinge.simulation.bodies.touching.infeasible import contradiction
 from impinge.simulation.bodies.touching.part import part
@@ -46,6 +46,7 @@ from impinge.simulation.check import check_constraints, start_tolerance
 from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.events.instant import NOT_FINITE, UNSOLVED
+from impinge.simulation.steps.loop import Course
 
 FloatArray = NDArray[np.float64]
 
@@ -58,7 +59,13 @@ class SceneRun(Run):
     """One run of a scene in progress."""
 
     def __init__(
-        self, scene: Scene, layout: Layout, rules: Rules, u: FloatArray, progress: Callable[[float], None] | None
+        self,
+        scene: Scene,
+        layout: Layout,
+        rules: Rules,
+        u: FloatArray,
+        spacing: float,
+        progress: Callable[[float], None] | None,
     ) -> None:
         names = [name for name, _ in (*layout.coordinates, *layout.velocities)]
         grips = [name for grip in scene.grips for name in grip_signals(grip.body)]
@@ -71,6 +78,8 @@ class SceneRun(Run):
         width = 1 + layout.q.size + layout.v.size + u.size + EXTRAS + 6 * len(scene.grips)
         tables = np.zeros((1024, width)), np.zeros((4096, CONTACT)), np.zeros((1024, EVENT))
         self.log = SceneLog(*tables, np.zeros(3, dtype=np.int64))
+        time, rows = self.stage.time, np.zeros(1, dtype=np.int64)
+        self.course = Struct(Course(ready.address, take.address, rules.step, spacing, time, rows))
         self._pack()
 
     def _pack(self) -> None:
@@ -165,7 +174,10 @@ class SceneRun(Run):
         """Go on until a time, at most `BUDGET` steps."""
         self.u[:] = self.command
         self.stage.counts[REST] = 0
-        status = self.settle_room(lambda: hold.unchecked(self.packed.address, self.packed_log.address, stop, BUDGET))
+        course = self.course.address
+        status = self.settle_room(
+            lambda: hold.unchecked(self.packed.address, course, self.packed_log.address, stop, BUDGET)
+        )
         self.look()
         return status
 
@@ -230,9 +242,11 @@ class SceneRun(Run):
         return f"move {', '.join(still)} apart" if still else "check the constraints of the robots"
 
 
-def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
+def rules_of(scene: Scene, law: Complementarity) -> Rules:
     """Return how a scene is stepped under a law; what it does not need is not compiled."""
-    prepare((hold, prepare_start, find_start, part_start, record_now, look_around, push, part, solve, *parts()))
+    prepare(
+        (hold, ready, take, prepare_start, find_start, part_start, record_now, look_around, push, part, solve, *parts())
+    )
     if scene.robots:
         prepare((place_robots, move_robots, robot_energies))
     if scene.grips:
@@ -242,7 +256,6 @@ def rules_of(scene: Scene, law: Complementarity, spacing: float) -> Rules:
         restitution=float(law.restitution),
         tolerance=float(law.tolerance),
         budget=int(min(law.budget, UNLIMITED)),
-        sample=spacing,
         centered=int(not scene.robots and not scene.grips),
         solve=solve.address,
         look_around=look_around.address,
@@ -290,8 +303,8 @@ def simulate_scene(
     q, v = layout.hidden(x[: layout.q.size]), x[layout.q.size :]
     u = values_of(who, "input", scene.inputs, inputs)
     _check_robots(scene, layout, q, v, u)
-    rules = rules_of(scene, law, spacing)
-    run = SceneRun(scene, layout, rules, u, progress)
+    rules = rules_of(scene, law)
+    run = SceneRun(scene, layout, rules, u, spacing, progress)
     run.stage.q[:], run.stage.v[:] = q, v
     run.stage.instant[:], run.stage.past[:] = v, v
     run.start()

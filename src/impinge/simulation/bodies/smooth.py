@@ -46,25 +46,6 @@ def turn_freely(tensor: Any, inverse: Any, w: Any, h: float, scratch: Any) -> No
 
 
 @jit
-def invert(A: Any, out: Any, n: int) -> None:
-    """Write the inverse of a positive definite matrix, by Gauss and Jordan; A is overwritten."""
-    for i in range(n):
-        for j in range(n):
-            out[i, j] = 1.0 if i == j else 0.0
-    for k in range(n):
-        scale = 1.0 / A[k, k]
-        for j in range(n):
-            A[k, j] *= scale
-            out[k, j] *= scale
-        for i in range(n):
-            if i != k and A[i, k] != 0.0:
-                factor = A[i, k]
-                for j in range(n):
-                    A[i, j] -= factor * A[k, j]
-                    out[i, j] -= factor * out[k, j]
-
-
-@jit
 def plain_inertia(world: Any, s: Any, f: int) -> None:
     """Write the inertia of a free body, and its inverse, into its block."""
     b = world.block[f]

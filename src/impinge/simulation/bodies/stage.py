@@ -23,7 +23,6 @@ class Rules(NamedTuple):
     restitution: float
     tolerance: float  # of the impulses: largest miss over the scale of an island
     budget: int  # most sweeps and Newton iterations for the impulses of one problem
-    sample: float  # spacing of recorded rows
     centered: int  # whether velocities are those in the middle of a step, see `smooth`
     solve: int  # addresses of large functions, each compiled once and only if it is needed
     look_around: int
@@ -110,6 +109,10 @@ class Stage(NamedTuple):
     push: Matrix  # small displacements of the blocks
     pushed: Vector  # of each contact, what it contributed to them
     plain: Matrix  # impulses without restitution
+    least: Vector  # of each contact, see `steps.impulses`
+    leave: Vector
+    smooth: Vector
+    given: Vector  # of each island, see `steps.work`
     touched: Integers  # the step, of those that were computed, in which each block was last pushed
     asleep: Integers  # (frames,): a number of the island that sleeps, 0 if it does not
     quiet: Integers  # (frames,): 1 if it rests after this step, 2 if also before
@@ -137,7 +140,7 @@ class Stage(NamedTuple):
 # Indices into `used`, `time`, `counts` and `tally`.
 NOW, LAST, PAIRS, ROOM = 0, 1, 2, 3
 TIME, ROW_TIME, LENGTH, KICK, EARLIER = 0, 1, 2, 3, 4  # ..., step, time for which forces acted, and did before
-STEPS, SAMPLES, SLOTS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT, MOVED = range(12)
+STEPS, REST, SWEEPS, NEWTON, REPEATS, CORRECTIONS, TAKEN, MISSED, KEPT, MOVED = range(10)
 DEEPEST, CREATED, WORK, LIFTED, RESIDUAL, LEAST_FORCE, MOST_FORCE, PRODUCT, GRIPPED, MISS = range(10)
 
 
@@ -170,6 +173,7 @@ def sized(layout: Layout, capacity: int, pairs: int) -> dict[str, Any]:
         "kept": np.full(capacity, -1),
         "match": np.full(capacity, -1),
         "plain": np.zeros((capacity, 3)),
+        **{name: np.zeros(capacity) for name in ("least", "leave", "smooth", "given")},
         "problem": problem,
         "work": work,
     }
@@ -239,7 +243,7 @@ def stage_of(layout: Layout, rules: Rules, inputs: int) -> Stage:
         local=np.zeros((8, max(D, 8))),
         scratch=np.zeros((D, D)),
         time=np.array([0.0, -np.inf, 0.0, rules.step, rules.step]),
-        counts=np.zeros(12, dtype=np.int64),
+        counts=np.zeros(10, dtype=np.int64),
         tally=np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0]),
         extremes=extremes_of(1, 0),
         worst=np.zeros((KINDS, 2), dtype=np.int64),

@@ -41,18 +41,16 @@ from impinge.simulation.bodies.stage import (
     RESIDUAL,
     REST,
     ROOM,
-    SAMPLES,
-    SLOTS,
     STEPS,
     SWEEPS,
     TAKEN,
-    TIME,
     WORK,
     Stage,
 )
 from impinge.simulation.bodies.touching.touch import deepest, keep, set_reach
-from impinge.simulation.bodies.touching.work import created_of, rate_of, work_of
-from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
+from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, UNSOLVED
+from impinge.simulation.steps.loop import Course, go_on
+from impinge.simulation.steps.work import created_of, rate_of, work_of
 
 NO_ROOM = 10  # for contacts
 NO_POSE = 11  # of a path or a link
@@ -60,8 +58,6 @@ NO_POSE = 11  # of a path or a link
 FASTEST = 1e100  # a velocity beyond which nothing is finite any more
 _SUNK = 1e-5  # m: what moving apart has left deeper than this is no rounding of a miss
 _REPEATS = 5  # of a step whose bodies went farther than was looked
-_STRETCH = 1e-3  # a step may differ by this share of its length to end where it must
-_EXACT = 1e-9  # a difference that is rounding
 _TIMES, _ACCEPTED = 10.0, 1e-2  # times the tolerance, and share of the scale, by which a step may miss the law
 
 
@@ -225,38 +221,30 @@ def take_step(world: Any, s: Any, log: Any, t: float, h: float, end: float) -> i
 
 
 @entry
-def hold(s: Stage, log: SceneLog, stop: float, budget: int) -> int:
+def ready(s: Stage, log: SceneLog, t: float, due: int) -> int:
+    """Move apart what the last step has left in each other, and record the row of t if it is due."""
+    if s.counts[MOVED] != 0:
+        if ask(s.rules.part, (s, s.time[LENGTH])) == 0:
+            return NO_ROOM
+        s.counts[MOVED] = 0
+    if log.used[EVENTS] + 2 * s.now.shapes.shape[0] > log.events.shape[0]:
+        return FULL
+    return FULL if due != 0 and not add_row(s.world, s, log, t) else DONE
+
+
+@entry
+def take(s: Stage, log: SceneLog, t: float, h: float, end: float) -> int:
+    """Take a step, unless it would change nothing at all."""
+    if s.counts[REST] == 0:
+        return take_step(s.world, s, log, t, h, end)
+    s.counts[STEPS] += 1
+    return DONE
+
+
+@entry
+def hold(s: Stage, course: Course, log: SceneLog, stop: float, budget: int) -> int:
     """Step until a time; DONE, or why not."""
-    world, step = s.world, s.rules.step
-    for _ in range(budget):
-        t = s.time[TIME]
-        if s.counts[MOVED] != 0:
-            if ask(s.rules.part, (s, s.time[LENGTH])) == 0:
-                return NO_ROOM
-            s.counts[MOVED] = 0
-        if t >= stop:
-            set_velocities(world, s)
-            return DONE
-        if log.used[EVENTS] + 2 * s.now.shapes.shape[0] > log.events.shape[0]:
-            return FULL
-        if t >= s.counts[SAMPLES] * s.rules.sample - _EXACT * step:
-            if not add_row(world, s, log, t):
-                return FULL
-            while t >= s.counts[SAMPLES] * s.rules.sample - _EXACT * step:
-                s.counts[SAMPLES] += 1
-        while (s.counts[SLOTS] + 1) * step <= t + _STRETCH * step:
-            s.counts[SLOTS] += 1
-        end = (s.counts[SLOTS] + 1) * step
-        if end > stop - _STRETCH * step:
-            end = stop
-        h = end - t
-        if abs(h - step) < _EXACT * step:
-            h = step
-        if s.counts[REST] == 0:
-            status = take_step(world, s, log, t, h, end)
-            if status != DONE:
-                return status
-        else:
-            s.counts[STEPS] += 1
-        s.time[TIME] = end
-    return PAUSED
+    status = go_on(s, course, log, stop, budget)
+    if status == DONE:
+        set_velocities(s.world, s)
+    return status

@@ -29,7 +29,8 @@ BEND = 13  # how far a gap, or a constraint, is from where its rate would have b
 # Kinds of a whole run, in the row behind those of its contacts; BEND too.
 DRIFT = 14  # largest |h| of a constraint, in its unit; instead of the time of a recorded row: which one
 BALANCE = 15  # residual of the energy balance, J
-KINDS = 16
+MISS = 16  # what impulses missed of the law of contacts in a time step, over the largest rate
+KINDS = 17
 # Where the numbers of all kinds begin in a row of the table: the worst of the steps and when that was (s), that of the
 # recorded rows and when, the limit (below zero: there is none).
 WORST, WHEN, ROWS, ROWS_WHEN, LIMIT = 0, KINDS, 2 * KINDS, 3 * KINDS, 4 * KINDS

@@ -20,6 +20,7 @@ from impinge.simulation.results.extremes import (
     GAIN,
     KINDS,
     LIMIT,
+    MISS,
     OPEN,
     ROWS,
     ROWS_WHEN,
@@ -71,6 +72,9 @@ def _judge_whole(plant: Plant, w: Workspace, start: float, kinetic: float, poten
             residual -= w.y[k]
         row[WORST + BALANCE], row[LIMIT + BALANCE] = abs(residual), _energy_limit(plant, w, start, end)
         broken += not row[WORST + BALANCE] <= row[LIMIT + BALANCE]
+    if row[WORST + MISS] >= 0.0:
+        row[LIMIT + MISS] = plant.rtol
+        broken += not row[WORST + MISS] <= row[LIMIT + MISS]
     if plant.nh > 0:
         allowed = _LATELY * (plant.atol + plant.rtol) if plant.evaluate != 0 else BENDS * max(row[WORST + BEND], 0.0)
         row[LIMIT + DRIFT] = START_TOLERANCE + allowed

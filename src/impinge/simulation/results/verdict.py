@@ -19,6 +19,7 @@ from impinge.simulation.results.extremes import (
     EXCESS,
     GAIN,
     LIMIT,
+    MISS,
     OPEN,
     ROWS_WHEN,
     WHEN,
@@ -58,8 +59,8 @@ class Verdict:
       rate would have brought it, which is O(h²), and the depth at the start; explicit steps see a contact after it has
       closed and then still move on, so that the way of two steps is added, which is O(h). Bodies of a scene are moved
       apart at the end of a step: its limit is 5 µm, whatever the step.
-    * ``contact laws`` of a scene: by how much an impulse missed its contact's law, over the scale that the tolerance is
-      of. Limit: the tolerance.
+    * ``contact laws``: by how much an impulse missed its contact's law, over the scale that the tolerance is of; of
+      friction in a polygon that is not judged. Limit: the tolerance.
     * ``work of impacts`` is that of every step, without what it takes to lift a gap that is below zero; the power of
       friction is that at the end of a step without a rebound, as its impulses see it.
     * ``constraint drift`` has twice the largest bend of the constraints as its limit, which is O(h²).
@@ -129,6 +130,10 @@ class Findings:
         found = [one for kind in _NAMES for one in self._of(kind, rows)]
         if whole[LIMIT + BALANCE] > -inf:
             found.append(verdict("energy balance", whole[WORST + BALANCE], whole[LIMIT + BALANCE], "J"))
+        if whole[LIMIT + MISS] > -inf:
+            found.append(
+                verdict("contact laws", whole[WORST + MISS], whole[LIMIT + MISS], "", None, whole[WHEN + MISS])
+            )
         if whole[LIMIT + DRIFT] > -inf:
             unit, when = self._system.constraints[int(whole[ROWS_WHEN + DRIFT])].unit, whole[WHEN + DRIFT]
             found.append(verdict("constraint drift", whole[WORST + DRIFT], whole[LIMIT + DRIFT], unit, None, when))

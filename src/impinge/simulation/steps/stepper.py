@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impinge.compile import Integers, Matrix, Vector, call, jit
+from impinge.contact.coulomb.problem import Problem, Work, allocate, pivots_of
+from impinge.contact.coulomb.solve import solve
 from impinge.contact.nearest_force import Cones, cones
-from impinge.contact.restitution import RestitutionWorkspace, restitution_workspace
 from impinge.simulation.system.plant import EVALUATIONS, Plant, Workspace
 
 SEMI_IMPLICIT, EXPLICIT, IMPLICIT = 0, 1, 2
@@ -19,20 +20,27 @@ class Stepper(NamedTuple):
 
     plant: Plant
     kernel: int  # address of the model's `stepping`
-    impulses: int  # addresses of `impulses.step_impulses`, `cone_impulses`, `rebound_impulses` and `stand_impulses`
-    cone: int
-    rebound: int
+    impulses: int  # addresses of `contacts.step_impulses`, `strike_impulses` and `stand_impulses`
+    strike: int
     stand: int
+    solve: int  # of the solver of the contact problem
     step: float
     scheme: int
-    facets: int
+    tolerance: float
 
 
 class StepWorkspace(NamedTuple):
     """Arrays that a time stepper writes to, beside those of every run (m rows: nh constraints, nc gaps, ns slips)."""
 
     w: Workspace
-    problem: RestitutionWorkspace
+    problem: Problem
+    work: Work
+    pushed: Vector  # of each contact of the problem, see `impulses` and `work`
+    plain: Matrix
+    least: Vector
+    leave: Vector
+    smooth: Vector
+    given: Vector
     velocity: Vector  # v⁻: after the smooth forces and what the constraints take of them, nv
     next: Vector  # v⁺, nv
     travel: Vector  # the velocity along which coordinates move, nv: v⁺ unless something was struck
@@ -41,29 +49,44 @@ class StepWorkspace(NamedTuple):
     before: Vector  # rates of the rows with the smooth forces alone, m
     free: Vector  # with v⁻, m
     after: Vector  # with v⁺, m
-    least: Vector  # rate that a gap must have at least, and a constraint must have, nh + nc
+    least_rate: Vector  # rate that a gap must have at least, and a constraint must have, nh + nc
     impulse: Vector  # of all rows, m
     held: Vector  # of the constraints as if nothing touched, nh
-    member: Integers  # contacts that are part of the problem: 0 or 1, nc
-    contacts: Integers  # which these are, nc
-    rows: Integers  # rows of the problem's unknowns, nc + ns
-    slips: Integers  # as the plant's, for the contacts of the problem, nc + 1
-    mu: Vector  # nc
-    W: Matrix  # Delassus matrix of the problem, the constraints eliminated, nc + ns
-    solution: Vector  # nc + ns
-    wanted: Vector  # what impulses are to change rates by, for nothing to move, nc + ns
-    cones: Cones  # what contacts can give
-    Y: Matrix  # L⁻¹ W between constraints and unknowns, nh × (nc + ns)
-    power: Vector  # at the start of the step, 3
+    member: Integers  # contacts that take part: 1; 0 if they do not, −1 if they may not, nc
+    contacts: Integers  # those of the problem, nc
+    rows: Integers  # of what rests and takes part, nc + ns
+    W: Matrix  # of these rows, the constraints eliminated
+    wanted: Vector  # what impulses are to change their rates by, for nothing to move, nc + ns
+    cones: Cones  # what their contacts can give
+    Y: Vector  # of one row, while the constraints are eliminated, nh
+    Z: Matrix  # of all rows, nh × (nc + ns)
+    power: Vector  # of applied forces, of damping, of explicit time, 3
+
+
+class ModelSteps(NamedTuple):
+    """A model that is stepped."""
+
+    stepper: Stepper
+    k: StepWorkspace
 
 
 def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
     """Allocate what one run writes to."""
-    contacts = plant.nc + plant.ns
+    nc, contacts = plant.nc, plant.nc + plant.ns
     m = plant.nh + contacts
+    problem, work = allocate(nc, 1, plant.nv)
+    problem.body[:, 0] = 0
+    pivots = pivots_of(nc, facets, solve.address)
     return StepWorkspace(
         w=w,
-        problem=restitution_workspace(contacts, plant.nc, facets),
+        problem=problem,
+        work=work._replace(pivoting=pivots),
+        pushed=np.zeros(nc),
+        plain=np.zeros((nc, 3)),
+        least=np.zeros(nc),
+        leave=np.zeros(nc),
+        smooth=np.zeros(nc),
+        given=np.zeros(nc),
         velocity=np.zeros(plant.nv),
         next=np.zeros(plant.nv),
         travel=np.zeros(plant.nv),
@@ -72,19 +95,17 @@ def step_workspace(plant: Plant, w: Workspace, facets: int) -> StepWorkspace:
         before=np.zeros(m),
         free=np.zeros(m),
         after=np.zeros(m),
-        least=np.zeros(plant.nh + plant.nc),
+        least_rate=np.zeros(plant.nh + nc),
         impulse=np.zeros(m),
         held=np.zeros(plant.nh),
-        member=np.zeros(plant.nc, dtype=np.int64),
-        contacts=np.zeros(plant.nc, dtype=np.int64),
+        member=np.zeros(nc, dtype=np.int64),
+        contacts=np.zeros(nc, dtype=np.int64),
         rows=np.zeros(contacts, dtype=np.int64),
-        slips=np.zeros(plant.nc + 1, dtype=np.int64),
-        mu=np.zeros(plant.nc),
         W=np.zeros((contacts, contacts)),
-        solution=np.zeros(contacts),
         wanted=np.zeros(contacts),
-        cones=cones(plant.nc, contacts),
-        Y=np.zeros((plant.nh, contacts)),
+        cones=cones(nc, contacts),
+        Y=np.zeros(plant.nh),
+        Z=np.zeros((plant.nh, contacts)),
         power=np.zeros(3),
     )
 

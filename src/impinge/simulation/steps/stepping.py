@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.compile import Struct, prepare
+from impinge.contact.coulomb.pivoting import pivot
+from impinge.contact.coulomb.problem import UNLIMITED, parts
+from impinge.contact.coulomb.solve import solve
 from impinge.contact.law import ContactLaw
 from impinge.contact.laws.complementarity import SCHEMES, Complementarity
-from impinge.contact.lcp.lemke import UNLIMITED
 from impinge.errors import InputError
 from impinge.model import Model
 from impinge.simulation.check import friction_of
@@ -22,14 +24,16 @@ from impinge.simulation.locate.proof import no_proof
 from impinge.simulation.results.judge import judge
 from impinge.simulation.results.observe import note
 from impinge.simulation.steps import timestep
-from impinge.simulation.steps.impulses import cone_impulses, rebound_impulses, stand_impulses, step_impulses
-from impinge.simulation.steps.stepper import Stepper, step_workspace
+from impinge.simulation.steps.contacts import stand_impulses, step_impulses, strike_impulses
+from impinge.simulation.steps.loop import Course
+from impinge.simulation.steps.stepper import ModelSteps, Stepper, step_workspace
 from impinge.simulation.system.inertia import surely_inertia
-from impinge.simulation.system.plant import TIME, Plant, Workspace
+from impinge.simulation.system.plant import TIME, Plant
+from impinge.simulation.system.pool import Room
 from impinge.simulation.system.tables import contact_tables, coordinate_tables
 from impinge.simulation.unsolved import why_unsolved
 
-_SHARED = ("step", "scheme", "facets", "budget")
+_SHARED = ("step", "scheme", "facets", "tolerance", "budget")
 
 
 def stepping_law(model: Model, law: object, laws: Sequence[ContactLaw]) -> Complementarity | None:
@@ -60,9 +64,14 @@ def stepping_law(model: Model, law: object, laws: Sequence[ContactLaw]) -> Compl
 
 
 def stepping_plant(
-    model: Model, laws: Sequence[ContactLaw], step: float, p: NDArray[np.float64], sample: float, every_step: bool
+    model: Model,
+    law: Complementarity,
+    laws: Sequence[ContactLaw],
+    p: NDArray[np.float64],
+    sample: float,
+    every_step: bool,
 ) -> Plant:
-    """Return the plant of a model that is stepped."""
+    """Return the plant of a model that is stepped by a law, which its contacts have with restitutions of their own."""
     mu = friction_of(model, p)
     for c, gap in enumerate(model.gaps):
         who = f"contact '{gap.name}' of model '{model.name}'"
@@ -101,11 +110,11 @@ def stepping_plant(
         stabilization=np.zeros(2),
         tableau=CLASSICAL,
         rosenbrock=RODAS5P,
-        rtol=1e-8,
+        rtol=float(law.tolerance),
         atol=1e-10,
         velocity_atol=np.zeros(0),
-        fixed_step=step,
-        max_step=step,
+        fixed_step=float(law.step),
+        max_step=float(law.step),
         budget=0.0,
         sample=sample,
         every_step=every_step,
@@ -116,53 +125,67 @@ class TimeStepping:
     """The time-stepping loop of one run."""
 
     code = (
-        *(timestep.hold, timestep.begin, note, judge, surely_inertia),
-        *(step_impulses, cone_impulses, rebound_impulses, stand_impulses),
+        *(timestep.hold, timestep.begin, timestep.ready, timestep.take, note, judge, surely_inertia),
+        *(step_impulses, strike_impulses, stand_impulses, pivot, solve),
     )
 
-    def __init__(self, model: Model, law: Complementarity, plant: Plant, w: Workspace) -> None:
-        prepare(self.code)
+    def __init__(self, model: Model, law: Complementarity, plant: Plant, room: Room) -> None:
+        prepare((*self.code, *parts()))
         self.hold = timestep.hold.unchecked
-        self._model, self._w = model, w
-        sides = max((law.facets if len(gap.slips) > 1 else 2 for gap in model.gaps), default=2)
-        self._work = step_workspace(plant, w, sides)
-        self._work.problem.cone.lemke.pivots[2] = min(law.budget, UNLIMITED)
+        self._model, self._w = model, room.w
+        self._work = room.beside((law.facets,), lambda w: step_workspace(plant, w, law.facets))
+        work = self._work.work
+        work.pivoting.cone.lemke.pivots[2] = work.most[0] = int(min(law.budget, UNLIMITED))
         stepper = Stepper(
             plant=plant,
             kernel=model.stepping.address,
             impulses=step_impulses.address,
-            cone=cone_impulses.address,
-            rebound=rebound_impulses.address,
+            strike=strike_impulses.address,
             stand=stand_impulses.address,
+            solve=pivot.address,
             step=float(law.step),
             scheme=SCHEMES.index(law.scheme),
-            facets=law.facets,
+            tolerance=float(law.tolerance),
         )
-        self._packed = Struct(stepper), Struct(self._work)
+        course = Course(
+            ready=timestep.ready.address,
+            take=timestep.take.address,
+            step=stepper.step,
+            sample=0.0 if plant.every_step else plant.sample,
+            time=self._w.time,
+            rows=np.zeros(1, dtype=np.int64),
+        )
+        self._packed = Struct(ModelSteps(stepper, self._work)), Struct(course)
         self.addresses = tuple(part.address for part in self._packed)
 
     def begin(self, end: float, log: Struct) -> int:
         """Evaluate the start state."""
-        return int(timestep.begin.unchecked(*self.addresses))
+        return int(timestep.begin.unchecked(self.addresses[0]))
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
         t = float(self._w.time[TIME])
-        gaps = [gap for gap, flag in zip(self._model.gaps, self._work.member, strict=True) if flag > 0]
-        involved = [gap.name for gap in gaps]
         if status == instant.UNSOLVED:
-            n, rubs = len(gaps), [bool(gap.slips) for gap in gaps]
-            why = why_unsolved(self._work.W[:n, :n], self._work.problem.missing[:n], involved, rubs)
-            return f"at t = {t:g} s the impulses of {why}, or make the step shorter"
-        pivots, _, most = self._work.problem.cone.lemke.pivots.tolist()
-        within = f" within a budget of {most} pivots" if pivots >= most else ""
+            return f"at t = {t:g} s the impulses of {self._unsolved()}, or make the step shorter"
         return {
-            timestep.GAVE_UP: f"at t = {t:g} s the impulses of contacts {', '.join(involved)} were not found{within}: "
-            "make the step shorter, or check the model near this state",
             timestep.UNSETTLED: f"at t = {t:g} s the implicit step does not settle: make it shorter",
             instant.NOT_FINITE: f"at t = {t:g} s the motion stopped being finite{self._where()}: "
             "check the model near this state",
         }[status]
+
+    def _unsolved(self) -> str:
+        """Say which contacts have no impulses, and why."""
+        problem, pivots = self._work.problem, self._work.work.pivoting
+        places = np.flatnonzero(pivots.part[: problem.count[0]])
+        gaps = [self._model.gaps[self._work.contacts[a]] for a in places]
+        names = [gap.name for gap in gaps]
+        used, _, most = pivots.cone.lemke.pivots.tolist()
+        if used >= most:
+            return f"contacts {', '.join(names)} were not found within a budget of {most} pivots: give a larger one"
+        J, response = problem.J[places, 0], problem.response[places, 0]
+        D = self._work.velocity.size
+        rate = J[:, :D] @ problem.free[0] + problem.bias[places, 0]
+        return why_unsolved(J @ response.T, rate, names, [bool(gap.slips) for gap in gaps])
 
     def _where(self) -> str:
         """Say which accelerations or rows were not finite where the last step began."""

@@ -13,29 +13,27 @@ that ended there, impulse / h.
 
 from __future__ import annotations
 
-from math import floor
-
 import numpy as np
 
 from impinge.compile import ask, entry, jit
+from impinge.contact.coulomb.solve import SOLVED
 from impinge.contact.friction import CREEP, length
 from impinge.contact.law import SLOW, TOUCHING
-from impinge.contact.lcp.lemke import RAY, SOLVED
 from impinge.simulation.check import START_TOLERANCE
-from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, PAUSED, UNSOLVED
-from impinge.simulation.locate.guards import resolution
+from impinge.simulation.events.instant import DONE, FULL, NOT_FINITE, UNSOLVED
+from impinge.simulation.results.extremes import MISS, WORST, keep
 from impinge.simulation.results.observe import note_extremes
 from impinge.simulation.results.observe_impulses import note_bend, note_step_friction, note_work
 from impinge.simulation.results.record import EVENTS, ROWS, add_current, add_events, fill_row, measure
 from impinge.simulation.results.record import STEPS as STEP_LOG
-from impinge.simulation.steps.impulses import SHUT, ask_of_struck
-from impinge.simulation.steps.stepper import EXPLICIT, IMPLICIT, Stepper, StepWorkspace, look
+from impinge.simulation.steps.impulses import SHUT
+from impinge.simulation.steps.loop import Course, go_on
+from impinge.simulation.steps.stepper import EXPLICIT, IMPLICIT, ModelSteps, Stepper, StepWorkspace, look
 from impinge.simulation.system.coordinates import move_along
 from impinge.simulation.system.plant import (
     FORCE,
     RATE,
     ROW_TIME,
-    SAMPLES,
     STEPS,
     TIME,
     VALUE,
@@ -49,11 +47,8 @@ from impinge.simulation.system.plant import (
 )
 
 # Why a step has no result, beside the reasons of the event-driven loop.
-GAVE_UP, UNSETTLED = 8, 9
+UNSETTLED = 9
 
-# A step may be longer by this share of its length to end where it must: much shorter ones would make gaps that are
-# rounding into speeds.
-_STRETCH = 1e-3
 # The implicit scheme iterates so often, until velocities change by less than this share.
 _MOST_ITERATIONS, _SETTLED = 100, 1e-13
 
@@ -95,9 +90,9 @@ def _ask(stepper: Stepper, k: StepWorkspace, h: float) -> None:
     _set_free(plant, w, k, h)
     for i in range(nh + plant.nc):
         g = w.terms.g[i]
-        k.least[i] = -g / (h if i >= nh and g > 0.0 else max(h, stepper.step))
+        k.least_rate[i] = -g / (h if i >= nh and g > 0.0 else max(h, stepper.step))
         if stepper.scheme == IMPLICIT:
-            k.least[i] += w.terms.rate[i]
+            k.least_rate[i] += w.terms.rate[i]
     for c in range(plant.nc):
         apart = stepper.scheme == EXPLICIT and w.rows_start[VALUE, nh + c] > 0.0
         beyond = plant.extent[c] >= 0 and w.rows_start[VALUE, plant.extent[c]] <= 0.0
@@ -107,8 +102,7 @@ def _ask(stepper: Stepper, k: StepWorkspace, h: float) -> None:
 @jit
 def _impulses(stepper: Stepper, k: StepWorkspace) -> int:
     """Find the impulses of the step; return DONE, or why there are none."""
-    status = ask(stepper.impulses, (stepper, k))
-    return DONE if status == SOLVED else UNSOLVED if status == RAY else GAVE_UP
+    return DONE if ask(stepper.impulses, (stepper, k)) == SOLVED else UNSOLVED
 
 
 @jit
@@ -136,26 +130,6 @@ def _iterate(stepper: Stepper, k: StepWorkspace, t: float, h: float) -> int:
         if change <= _SETTLED * size:
             return DONE
     return UNSETTLED
-
-
-@jit
-def _strike(stepper: Stepper, k: StepWorkspace, h: float) -> int:
-    """Let the coordinates move along the velocity just found, and find v⁺ anew if something is struck within the step.
-
-    The whole impact is one problem then, from the velocity before it, as where events are located. If that has no
-    solution, as between walls that close in, v⁺ is what it was.
-    """
-    plant, w = stepper.plant, k.w
-    assign(k.travel, k.next)
-    assign(k.travel_rates, k.after)
-    if stepper.scheme == EXPLICIT or not ask_of_struck(stepper, k, h):
-        return DONE
-    _set_free(plant, w, k, h)
-    status = _impulses(stepper, k)
-    if status != DONE:
-        _ask(stepper, k, h)
-        status = _impulses(stepper, k)
-    return status
 
 
 @jit
@@ -211,10 +185,10 @@ def _decide(plant: Plant, k: StepWorkspace, c: int) -> int:
 
 
 @jit
-def _step(stepper: Stepper, k: StepWorkspace, t: float, end: float) -> int:
+def _step(stepper: Stepper, k: StepWorkspace, t: float, h: float, end: float) -> int:
     """Make one step from the state whose kernel was evaluated last."""
     plant, w = stepper.plant, k.w
-    nq, nv, h = plant.nq, plant.nv, end - t
+    nq, nv = plant.nq, plant.nv
     for j in range(nv):
         if not np.isfinite(w.terms.free[j]):
             return NOT_FINITE
@@ -225,10 +199,14 @@ def _step(stepper: Stepper, k: StepWorkspace, t: float, end: float) -> int:
     status = _impulses(stepper, k)
     if status == DONE and stepper.scheme == IMPLICIT:
         status = _iterate(stepper, k, t, h)
-    if status == DONE:
-        status = _strike(stepper, k, h)
     if status != DONE:
         return status
+    assign(k.travel, k.next)
+    assign(k.travel_rates, k.after)
+    if k.problem.count[0] > 0:
+        if stepper.scheme != EXPLICIT:
+            ask(stepper.strike, (stepper, k, h))
+        keep(w.extremes.table[plant.nc], WORST, MISS, k.work.residual[3], end)
     for j in range(nv):
         if not np.isfinite(k.next[j]):
             return NOT_FINITE
@@ -254,58 +232,51 @@ def _step(stepper: Stepper, k: StepWorkspace, t: float, end: float) -> int:
     w.counts[STEPS] += 1
     note_extremes(plant, w, w.rows_start)
     note_bend(plant, w, h, w.rows_end[RATE] if stepper.scheme == EXPLICIT else k.travel_rates, w.rows_end, end)
-    note_work(plant, w, k.free, k.after, k.least, k.impulse, end)
+    note_work(plant, w, k.free, k.after, k.least_rate, k.impulse, end)
     if plant.nt > 0:
-        note_step_friction(plant, w, h, k.after, k.least, k.impulse, end)
-    return DONE
-
-
-@jit
-def _next_end(stepper: Stepper, t: float, end: float) -> float:
-    """Return when the step that begins now ends."""
-    step = stepper.step
-    grid = (floor(t / step + _STRETCH) + 1) * step
-    return end if grid >= end - _STRETCH * step else grid
-
-
-@jit
-def _advance(stepper: Stepper, k: StepWorkspace, log: Log, end: float, budget: int) -> int:
-    """Step until ``end`` or until something needs attention; return why it came back, as the event-driven loop."""
-    plant, w = stepper.plant, k.w
-    while end - w.time[TIME] > resolution(end):
-        if budget == 0:
-            return PAUSED
-        budget -= 1
-        if log.used[ROWS] + 4 >= log.rows.shape[0] or log.used[STEP_LOG] + 1 >= log.steps.shape[0]:
-            return FULL
-        if log.used[EVENTS] + plant.nc >= log.events.shape[0]:
-            return FULL
-        t = w.time[TIME]
-        due = w.counts[SAMPLES] * plant.sample <= t + resolution(t)
-        if due or plant.every_step:
-            add_current(plant, w, log)
-            w.counts[SAMPLES] = floor((t + resolution(t)) / plant.sample) + 1
-        status = _step(stepper, k, t, _next_end(stepper, t, end))
-        if status != DONE:
-            return status
-        step = log.steps[log.used[STEP_LOG]]
-        step[0], step[1] = t, w.time[TIME] - t
-        log.used[STEP_LOG] += 1
-        changed = False
-        for c in range(plant.nc):
-            changed |= w.mode[c] != w.left_mode[c]
-        if changed:
-            if w.time[ROW_TIME] < t:
-                fill_row(plant, w, log.rows[log.used[ROWS]], t, w.left_y, w.left_mode, w.rows_end)
-                log.used[ROWS] += 1
-            add_current(plant, w, log)
-            add_events(plant, w, log, w.time[TIME])
+        note_step_friction(plant, w, h, k.after, k.least_rate, k.impulse, end)
     return DONE
 
 
 @entry
-def begin(stepper: Stepper, k: StepWorkspace) -> int:
+def ready(m: ModelSteps, log: Log, t: float, due: int) -> int:
+    """Record the row of t if it is due; FULL if there is no room for what a step records."""
+    plant, w = m.stepper.plant, m.k.w
+    if log.used[ROWS] + 4 >= log.rows.shape[0] or log.used[STEP_LOG] + 1 >= log.steps.shape[0]:
+        return FULL
+    if log.used[EVENTS] + plant.nc >= log.events.shape[0]:
+        return FULL
+    if due != 0:
+        add_current(plant, w, log)
+    return DONE
+
+
+@entry
+def take(m: ModelSteps, log: Log, t: float, h: float, end: float) -> int:
+    """Take a step; record both ends of it, and the events, if a mode changed."""
+    plant, w = m.stepper.plant, m.k.w
+    status = _step(m.stepper, m.k, t, h, end)
+    if status != DONE:
+        return status
+    step = log.steps[log.used[STEP_LOG]]
+    step[0], step[1] = t, h
+    log.used[STEP_LOG] += 1
+    changed = False
+    for c in range(plant.nc):
+        changed |= w.mode[c] != w.left_mode[c]
+    if changed:
+        if w.time[ROW_TIME] < t:
+            fill_row(plant, w, log.rows[log.used[ROWS]], t, w.left_y, w.left_mode, w.rows_end)
+            log.used[ROWS] += 1
+        add_current(plant, w, log)
+        add_events(plant, w, log, end)
+    return DONE
+
+
+@entry
+def begin(m: ModelSteps) -> int:
     """Evaluate the start state; who rests on a surface there is in contact."""
+    stepper, k = m.stepper, m.k
     plant, w = stepper.plant, k.w
     look(stepper, k, w.time[TIME], w.y)
     _describe(stepper, k)
@@ -325,8 +296,9 @@ def begin(stepper: Stepper, k: StepWorkspace) -> int:
 
 
 @entry
-def hold(stepper: Stepper, k: StepWorkspace, log: Log, end: float, budget: int) -> int:
-    """Hold ``w.command`` from now until ``end`` and measure there; return as `_advance` does."""
+def hold(m: ModelSteps, course: Course, log: Log, end: float, budget: int) -> int:
+    """Hold ``w.command`` from now until ``end`` and measure there; DONE, or why it came back."""
+    stepper, k = m.stepper, m.k
     plant, w = stepper.plant, k.w
     changed = False
     for i in range(w.u.size):
@@ -335,6 +307,6 @@ def hold(stepper: Stepper, k: StepWorkspace, log: Log, end: float, budget: int) 
         assign(w.u, w.command)
         look(stepper, k, w.time[TIME], w.y)
         _describe(stepper, k)
-    status = _advance(stepper, k, log, end, budget)
+    status = go_on(m, course, log, end, budget)
     measure(plant, w, w.time[TIME], w.y)
     return status

@@ -26,6 +26,7 @@ class Terms(NamedTuple):
     extent: Vector  # of surfaces that end, ne
     extent_rate: Vector  # ne
     A: Matrix  # ∂g/∂q, m × nv; empty but for a time stepper
+    M: Matrix  # inertia, nv × nv; empty but for a time stepper
 
 
 class Flight(NamedTuple):
