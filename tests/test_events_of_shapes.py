@@ -381,3 +381,82 @@ def test_mesh_and_sphere_meet_where_they_are_near():
         result = clean(scene, Impact(1.0), 0.4, sample=0.001)
         assert deepest(scene, result) >= -1e-10
         assert len(result.events) == 1
+
+
+# What lies exactly along or across
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-9, 1e-7, 1e-5, 1e-3])
+def test_a_cylinder_comes_to_rest_along_another_one_however_parallel(tilt):
+    scene = Scene("along", friction=0.5)
+    scene.fixed("trunk", Cylinder(0.5, 2.0), turn=(np.pi / 2, 0, 0))
+    scene.body("log", Cylinder(0.1, 0.3), mass=1.0, at=(0, 0, 0.61), turn=(np.pi / 2 + tilt, 0, 0))
+    result = clean(scene, Impact(0.0), 0.2)
+    assert abs(result["log_z"][-1] - 0.6) <= 1e-6 + 0.2 * tilt
+
+
+@pytest.mark.parametrize("aside", [0.0, 1e-10, 1e-9, -1e-9, 1e-8, 1e-4])
+def test_a_cylinder_across_the_end_of_another_one_is_held_wherever_the_end_is(aside):
+    scene = Scene("across", friction=0.5)
+    scene.fixed("rail", Cylinder(0.1, 1.0), turn=(np.pi / 2, 0, 0))
+    scene.body("bar", Cylinder(0.1, 1.0), mass=1.0, at=(0, 0.5 + aside, 0.21), turn=(0, np.pi / 2, 0))
+    result = clean(scene, Impact(0.0), 0.06)
+    assert deepest(scene, result) >= -1e-6
+    assert abs(result["bar_z_dot"][-1]) <= 0.2
+
+
+def test_a_cylinder_lies_along_a_roof():
+    for yaw in (0.0, 1e-8, 1e-4):
+        scene = Scene("roof", friction=0.5)
+        scene.fixed("roof", Box(0.2, 1.0, 0.2), turn=(0, np.pi / 4, 0))
+        height = 0.1 * np.sqrt(2) + 0.05
+        scene.body("log", Cylinder(0.05, 0.4), mass=1.0, at=(0, 0, height + 0.005), turn=(np.pi / 2, 0, 0))
+        result = clean(scene, Impact(0.0), 0.05, start={"log_wx": 0.0, "log_wy": yaw})
+        assert result["log_z"][-1] >= height - 1e-6
+
+
+@pytest.mark.parametrize("at", [(0, 0), (0.3, 0), (30.0, 1.0)])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_cylinder_stands_on_a_half_space_wherever_and_whichever_comes_first(at, first):
+    scene = Scene("stand", friction=0.5)
+    if first:
+        scene.fixed("floor", HalfSpace())
+    scene.body("can", Cylinder(0.1, 0.3), mass=1.0, at=(*at, 0.16))
+    if not first:
+        scene.fixed("floor", HalfSpace())
+    result = clean(scene, Impact(0.0), 0.3)
+    assert abs(result["can_z"][-1] - 0.15) <= 1e-9
+
+
+@pytest.mark.parametrize("spin", [0.2, 2.0, 10.0])
+def test_a_standing_cylinder_tips_over_its_rim_and_not_between_the_places_it_stood_on(spin):
+    scene = Scene("tip", friction=0.8)
+    scene.fixed("floor", HalfSpace())
+    turn = np.pi / 8
+    axis = (spin * np.cos(turn), spin * np.sin(turn), 0)
+    scene.body("can", Cylinder(0.05, 0.1), mass=1.0, at=(0, 0, 0.05), spin=axis)
+    result = simulate(scene, Impact(0.0), until=0.05, sample=1e-4)
+    assert result.ok, result.reason
+    assert deepest(scene, result) >= -1e-6
+
+
+def test_edges_that_are_exactly_parallel_and_meet_end_a_run_that_names_them():
+    scene = Scene("tent", friction=0.5)
+    scene.fixed("roof", Box(0.2, 1.0, 0.2), turn=(0, np.pi / 4, 0))
+    scene.body("box", Box(0.1, 0.1, 0.1), mass=1.0, at=(0, 0, 0.25), turn=(0, np.pi / 4, 0))
+    with pytest.warns(UserWarning, match="stopped early"):
+        result = simulate(scene, Impact(0.0), until=0.5)
+    assert not result.ok
+    assert "edges of" in result.reason
+    assert "exactly parallel" in result.reason
+    assert deepest(scene, result) >= -1e-9
+
+
+def test_what_is_recorded_does_not_change_a_run_of_shapes():
+    rng = np.random.default_rng(6)
+    for _ in range(4):
+        scene = two_bodies(rng, ("cylinder", "capsule", "box"))
+        runs = [simulate(scene, Impact(0.3), until=0.8, sample=x) for x in (0.8, 0.01, 0.0007)]
+        for run in runs[1:]:
+            assert [event.time for event in run.events] == [event.time for event in runs[0].events]
+            assert all(run[name][-1] == runs[0][name][-1] for name in ("a_x", "b_z", "a_qw"))

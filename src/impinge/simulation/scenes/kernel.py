@@ -173,7 +173,7 @@ def dynamics(state: Pointer, speed: Pointer, time: Pointer, held: Pointer, addre
     for c in range(nc):
         write_contact(s, c, g, rate, drift, partial, extent, extent_rate)
     _write_response(s, response, W)
-    if not abs(power) < inf:  # then this is no motion, whether or not anything touches what has no pose
+    if not abs(power) < inf or s.fault[2] >= 0.0:  # this is no motion, whether or not anything touches what has no pose
         free[0] = nan
     return 0
 

@@ -180,9 +180,17 @@ class SceneModel:
         return (part, fault) if fault else None
 
     def why_lost(self, t: float, u: FloatArray) -> str:
-        """Return why a run that fails at a time does so, if it is because a path has no pose there; else nothing."""
-        fault = self._fault(t, u)
-        return lost_pose(self.scene, *fault, t) if fault else ""
+        """Return why a run fails at a time if a path has no pose there, or edges that meet no normal; else nothing."""
+        fault, met = self._fault(t, u), int(self.tables.fault[2])
+        if fault or met < 0:
+            return lost_pose(self.scene, *fault, t) if fault else ""
+        candidates = self.tables.candidates
+        pair = int(np.searchsorted(candidates.first, met, side="right")) - 1
+        one, other = (self.layout.frames[f] for f in candidates.frames[pair])
+        return (
+            f"at t = {t:g} s edges of {one} and {other} that are exactly parallel meet along their length, where they "
+            "have no normal: turn one of the two by a millionth of a radian, or round it"
+        )
 
     def show(self, q: FloatArray) -> None:
         """Turn rows of recorded coordinates into those of the parts' origins."""
@@ -255,11 +263,11 @@ def _tables(
         local=np.zeros((VECTORS, 3)),
         jets=np.zeros((JETS, 3, 3)),
         angle=np.zeros(2),
-        hasten=np.zeros(1),
+        hasten=np.zeros(2),
         along=np.zeros((2, 3)),
         block=np.stack([first, width], axis=1),
         unit=np.zeros(4),
-        fault=np.array([-1.0, -np.inf]),
+        fault=np.array([-1.0, -np.inf, -1.0]),
         nq=layout.q.size,
         nv=layout.v.size,
         nu=nu,

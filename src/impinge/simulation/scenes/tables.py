@@ -146,11 +146,11 @@ class SceneTables(NamedTuple):
     local: Matrix  # vectors in passing
     jets: Cube  # vectors that move, in passing
     angle: Vector  # (2): where on two rims the touching point in hand is
-    hasten: Vector  # (1): how soon contacts are to be looked at again, s
+    hasten: Vector  # (2): how soon contacts are to be looked at again, s; how fast two shapes may approach, m/s
     along: Matrix  # (2, 3): where two lines are nearest to each other, along each
     block: IntegerMatrix  # for each frame, where the velocities that move it stand, or −1, and how many these are
     unit: Vector  # a quaternion in passing
-    fault: Vector  # which path last had no pose, or −1, and when
+    fault: Vector  # which path last had no pose, or −1, and when; which candidate met along parallel edges, or −1
     nq: int
     nv: int
     nu: int

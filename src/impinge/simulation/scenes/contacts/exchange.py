@@ -282,7 +282,7 @@ def exchange(plant: Plant, w: Workspace) -> bool:
                 o.value[k] = inf
         else:
             h = min(h, w.time[STEP], plant.max_step)
-            turning, s.hasten[0] = 0.0, inf
+            turning, s.hasten[0], s.hasten[1] = 0.0, inf, speed
             for i in range(2):
                 spin = s.motion.spin[o.frames[pair, i]]
                 turning += sqrt(dot(spin, spin)) + h * push / o.size[pair, i]

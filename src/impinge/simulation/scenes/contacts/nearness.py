@@ -19,6 +19,8 @@ from impinge.simulation.scenes.tables import SceneTables
 LEVEL_LINES = 1e-9  # sine of the angle between two lines up to which they are parallel, and do not cross
 KEPT = 1.5  # how much farther a candidate may be while it is a contact
 _SAMPLES = 24  # places on a rim that are tried
+_APART = 1e-3  # sine by which faces lead away from where parallel edges meet
+_MEETS = 1e-8  # share of the distance looked at, below which they have met
 _ROUNDS = 40  # by which the nearest places of two rims are approached
 
 # Rows of `SceneTables.local` that are free here: where the other shape is, a place, and others.
@@ -79,6 +81,35 @@ def _beyond(x: float, length: float) -> float:
 
 
 @jit
+def _watch_parallel(s: SceneTables, k: int, x: Any, R: Any, near: float) -> None:
+    """Let steps become short while two sharp edges that are parallel come to meet, and note where they do.
+
+    They would meet along their length, which has no normal: what lies level with a face does not count.
+    """
+    o, p, d, n = s.candidates, s.local[_TO], s.local[_AXIS], s.local[_ACROSS]
+    _shift(o.ball[k], x, R, p)
+    for i in range(3):
+        p[i] -= o.at[k, i]
+    begin = dot(o.across[k], p)
+    end = begin + o.length[k, 0] * dot(d, o.across[k])
+    for i in range(3):
+        p[i] -= begin * o.across[k, i]
+    away = sqrt(dot(p, p))
+    if away > near or max(begin, end) < 0.0 or min(begin, end) > o.length[k, 1] or away == 0.0:
+        return
+    for i in range(3):
+        n[i] = -p[i] / away
+    meet = leads_away(s, o.spokes[k, 2], o.spokes[k, 3], n, -_APART)
+    for i in range(3):
+        p[i] = -n[i]
+    back(R, p, n)
+    if meet and leads_away(s, o.spokes[k, 0], o.spokes[k, 1], n, -_APART):
+        s.hasten[0] = min(s.hasten[0], 0.5 * away / max(s.hasten[1], 1e-9))
+        if away < _MEETS * near:
+            s.fault[2] = float(k)
+
+
+@jit
 def _cross_off(
     s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, side: Any
 ) -> float:
@@ -87,6 +118,8 @@ def _cross_off(
     cross(d, o.across[k], n)
     square = dot(n, n)
     if square < LEVEL_LINES * LEVEL_LINES:
+        if o.round[k, 0] + o.round[k, 1] == 0.0:
+            _watch_parallel(s, k, x, R, near)
         return inf
     sine = sqrt(square)
     _shift(o.ball[k], x, R, p)
