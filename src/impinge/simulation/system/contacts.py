@@ -200,7 +200,7 @@ def emerge(plant: Plant, w: Workspace, rows: Any) -> None:
     for c in range(plant.nc):
         if plant.ne > 0 and w.mode[c] == plant.passed[c] and _emerges(plant, rows, c):
             w.mode[c] = 0
-            if plant.restitution[c] >= 0.0:  # rigid ones have no depth to take over
+            if plant.restitution[c] >= 0.0 and rows[RATE, plant.nh + c] < 0.0:  # rigid ones have no depth to take over
                 keep(w.extremes.table[c], WORST, OPEN, -rows[VALUE, plant.nh + c], w.time[TIME])
 
 

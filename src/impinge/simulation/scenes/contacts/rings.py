@@ -31,7 +31,7 @@ from impinge.simulation.scenes.tables import SceneTables
 # Rows of `SceneTables.jets`: as in `pairs`, and two directions across each axis.
 _P, _D, _Q, _E, _N, _X, _W, _V, _U1, _V1, _U2, _V2 = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 JETS = 12
-LEVEL = 1e-4  # sine of the angle between a flat face and a plane below which its rim has no lowest place
+LEVEL = 1e-7  # sine of the angle between a flat face and a plane below which its rim has no lowest place
 _ITERATIONS = 30
 
 
