@@ -508,7 +508,7 @@ def sensed():
 def test_an_unknown_measurement_says_what_is_measured():
     text = (
         r"measurement of model 'ball': expected a known signal, got 'y'\. Known: tip, z, z_dot\. "
-        r"Coordinates, velocities and outputs are measured: add output\(\.\.\.\)"
+        r"Outputs, coordinates and velocities are measured: add output\(\.\.\.\)"
     )
     reader = Reader("y")
     refused(InputError, text, simulate, sensed(), until=0.1, controller=reader)

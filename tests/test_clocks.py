@@ -128,11 +128,11 @@ def test_a_measurement_is_coordinates_and_velocities_if_the_model_has_no_outputs
     assert controller.seen[1].x_dot == pytest.approx(3.0, abs=1e-12)
 
 
-def test_a_measurement_is_the_outputs_if_the_model_has_some():
+def test_a_measurement_is_the_outputs_and_all_coordinates_and_velocities():
     controller = Recorder(0.5, lambda k: 0.0)
     simulate(cart(outputs=True), until=1.0, controller=controller, start={"x": 1.0, "x_dot": 3.0})
-    assert controller.seen[0]._fields == ("twice", "speed")
-    assert controller.seen[0] == (2.0, 3.0)
+    assert controller.seen[0]._fields == ("twice", "speed", "x", "x_dot")
+    assert controller.seen[0] == (2.0, 3.0, 1.0, 3.0)
     assert controller.seen[1].twice == pytest.approx(5.0, abs=1e-12)
 
 

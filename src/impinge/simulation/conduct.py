@@ -167,7 +167,7 @@ def _measurement_of(system: str, names: Sequence[str]) -> type[Any]:
         if name.startswith("_"):
             raise AttributeError(name)
         problem = unknown_name(f"measurement of {system}", "signal", name, names)
-        more = " Coordinates, velocities and outputs are measured: add output(...) for what else a controller needs."
+        more = " Outputs, coordinates and velocities are measured: add output(...) for what else a controller needs."
         raise MissingError(problem.who, problem.expected, problem.got, problem.remedy + more)
 
     return type("Measurement", (namedtuple("Measurement", names),), {"__slots__": (), "__getattr__": missing})

@@ -261,7 +261,7 @@ class _ModelRun(Run):
         progress: Callable[[float], None] | None,
     ) -> None:
         w = room.w
-        names = [x.name for x in (*model.coordinates, *model.velocities, *model.outputs)]
+        names = [x.name for x in (*model.outputs, *model.coordinates, *model.velocities)]
         super().__init__(model, names, progress)
         self.plant, self.w, self.packed, self.loop, self.shown = plant, w, packed, loop, model
         self.u, self.command, self.seen = w.u, w.command, w.seen
@@ -280,7 +280,7 @@ class _ModelRun(Run):
 
     def _show(self) -> None:
         """Let sensors see coordinates as results have them."""
-        _show(self.shown, self.seen[None, : self.plant.nq])
+        _show(self.shown, self.seen[None, self.plant.ny : self.plant.ny + self.plant.nq])
 
     def begin(self, end: float) -> str:
         """Prepare the start."""

@@ -33,10 +33,10 @@ ROWS, EVENTS, STEPS = 0, 1, 2  # indices into Log.used
 def measure(plant: Plant, w: Workspace, t: float, y: Vector) -> None:
     """Write what sensors see of a state to ``w.seen``."""
     nx = plant.nq + plant.nv
-    assign(w.seen, y[:nx])
+    assign(w.seen[plant.ny :], y[:nx])
     if plant.ny > 0:
         call(plant.signals, (y[: plant.nq], y[plant.nq : nx], t, w.u, plant.parameters, w.signal))
-        assign(w.seen[nx:], w.signal[w.signal.size - plant.ny :])
+        assign(w.seen, w.signal[w.signal.size - plant.ny :])
 
 
 @jit

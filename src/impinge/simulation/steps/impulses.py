@@ -128,8 +128,8 @@ def ask_of_struck(s: Any, h: float) -> bool:
     """Ask that nothing approaches which this step brings to its surface; return whether it struck anything.
 
     An approach that is slower than what smooth forces change in the step is left as it is, since it is of the order of
-    the step; so is that of a single contact without friction, whose two impulses add up. What pushed and leaves is to
-    leave as fast; contacts that stay open take no part, since none approaches so fast. The impulses found are kept.
+    the step; so is that of a single contact of a model without friction, whose two impulses add up, as in the tables of
+    J. C. Trinkle. What pushed and leaves is to leave as fast; contacts that stay open take no part, since none approaches so fast. The impulses found are kept.
     """
     problem, struck, pushing, rubs, beyond = s.problem, False, 0, False, _BEYOND * s.work.residual[1]
     for c in range(problem.count[0]):
@@ -137,7 +137,7 @@ def ask_of_struck(s: Any, h: float) -> bool:
         if problem.impulse[c, 0] > 0.0:
             pushing += 1
             rubs |= problem.mu[c] > 0.0
-    if not struck or (pushing == 1 and not rubs):
+    if not struck or (pushing == 1 and not rubs and s.work.pivoting.part.size > 0):
         return False
     for c in range(problem.count[0]):
         rate = end_rate(s, c)

@@ -124,7 +124,7 @@ class Workspace(NamedTuple):
     u: Vector
     command: Vector  # inputs to hold from now on
     held: Vector  # inputs held until now
-    seen: Vector  # what sensors see: coordinates, velocities and outputs
+    seen: Vector  # what sensors see: outputs, coordinates and velocities
     mode: Integers
     time: Vector  # TIME, STEP, ...: see below
     counts: Integers  # STEPS, ...: see below

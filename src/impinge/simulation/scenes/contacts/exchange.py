@@ -15,7 +15,8 @@ from typing import Any
 from impinge.compile import entry, jit
 from impinge.contact.law import TOUCHING
 from impinge.simulation.scenes.contacts.contact import FAR, N, T, locate, tangent
-from impinge.simulation.scenes.contacts.nearness import KEPT, leads_away, look
+from impinge.simulation.scenes.contacts.near_corners import leads_away
+from impinge.simulation.scenes.contacts.nearness import KEPT, look
 from impinge.simulation.scenes.contacts.pairs import (
     ACROSS,
     CORNER,
