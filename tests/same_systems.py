@@ -237,7 +237,7 @@ def gripper_model(mu: float, first: Names = ()) -> Model:
         for k, (y, z) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
             corner = face + ca.DM([0, y * FINGER / 2, z * FINGER / 2])
             gap = side * (box.axes.T @ (corner - box.at))[0] - HELD / 2
-            slip = box.axes.T @ (speed - box.speed(corner - gap * side * box.axes[:, 0]))
+            slip = box.axes.T @ (speed - box.speed(corner))
             contacts[f"{name}{k}"] = gap, [slip[1], slip[2]]
     return with_contacts(b, mu, contacts, first)
 

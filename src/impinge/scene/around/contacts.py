@@ -96,5 +96,6 @@ def _slip_rates(found: Touch, sides: Sequence[Side], n: FloatArray) -> tuple[Row
     """Return the rates of the slips: of the first surface over the second, where they are nearest to each other."""
     one, other = sides
     carrier = other if other.feature.kind == PLANE or one.feature.kind != PLANE else one
-    speed = one.frame.velocity_of(found.one) - other.frame.velocity_of(found.other)
+    place = found.one if carrier is other else found.other  # one place for both: a pair of forces has no moment
+    speed = one.frame.velocity_of(place) - other.frame.velocity_of(place)
     return tuple(Row(rate=t.T @ speed) for t in tangents(found.normal, n, carrier.frame, carrier.axes))

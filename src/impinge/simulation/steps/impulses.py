@@ -128,8 +128,9 @@ def ask_of_struck(s: Any, h: float) -> bool:
     """Ask that nothing approaches which this step brings to its surface; return whether it struck anything.
 
     An approach that is slower than what smooth forces change in the step is left as it is, since it is of the order of
-    the step; so is that of a single contact of a model without friction, whose two impulses add up, as in the tables of
-    J. C. Trinkle. What pushed and leaves is to leave as fast; contacts that stay open take no part, since none approaches so fast. The impulses found are kept.
+    the step. So is that of a single contact of a model without friction, whose two impulses add up, as in the tables of
+    J. C. Trinkle. What pushed and leaves is to leave as fast; contacts that stay open take no part, since none
+    approaches so fast. The impulses found are kept.
     """
     problem, struck, pushing, rubs, beyond = s.problem, False, 0, False, _BEYOND * s.work.residual[1]
     for c in range(problem.count[0]):

@@ -20,6 +20,7 @@ _AT, _TO, _AXIS, _ACROSS, _AWAY, _ONE = 0, 1, 2, 3, 4, 5
 
 @jit
 def shift(p: Any, x: Any, R: Any, out: Any) -> None:
+    """Write where a place of one shape is, seen from the other, whose pose there is x, R."""
     turned(R, p, out)
     for i in range(3):
         out[i] += x[i]
@@ -51,6 +52,7 @@ def inside_of(s: SceneTables, k: int, p: Any) -> float:
 
 @jit
 def corner_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+    """Return how far a corner is from meeting a face, infinite if it is not near; see `nearness.look`."""
     o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
     shift(o.ball[k], x, R, p)
     for i in range(3):
@@ -104,6 +106,7 @@ def _watch_parallel(s: SceneTables, k: int, x: Any, R: Any, near: float) -> None
 def cross_off(
     s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, side: Any
 ) -> float:
+    """Return how far two lines are from meeting where they cross, infinite if they are not near."""
     o, p, d, n = s.candidates, s.local[_TO], s.local[_AXIS], s.local[_ACROSS]
     turned(R, o.along[k], d)
     cross(d, o.across[k], n)
@@ -139,6 +142,7 @@ def cross_off(
 
 @jit
 def beside_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
+    """Return how far a place is from meeting a line beside it, infinite if it is not near."""
     o, p, n = s.candidates, s.local[_TO], s.local[_AXIS]
     shift(o.ball[k], x, R, p)
     for i in range(3):

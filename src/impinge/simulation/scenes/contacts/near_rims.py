@@ -23,6 +23,7 @@ _AT, _TO, _AXIS, _ACROSS, _AWAY, _ONE, _U, _V, _OTHER, _Y, _Z, _EXTRA = 0, 1, 2,
 def over_off(
     s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, turning: float
 ) -> float:
+    """Return how far a rim's lowest place is from meeting a face, infinite if it is not near."""
     o, p, axis, n = s.candidates, s.local[_TO], s.local[_AXIS], s.candidates.across[k]
     turned(R, o.along[k], axis)
     lean = dot(n, axis)
