@@ -14,7 +14,7 @@ from impinge.contact.laws.complementarity import Complementarity
 from impinge.errors import ImpingeWarning, InputError, show, unknown_name
 from impinge.model import Model, check_model, finite
 from impinge.scene.scene import Scene
-from impinge.simulation.check import check_start, friction_of, laws_of
+from impinge.simulation.check import friction_of, laws_of
 from impinge.simulation.clock import Controller
 from impinge.simulation.conduct import BUDGET, Run
 from impinge.simulation.events.event_driven import EventDriven
@@ -28,15 +28,13 @@ from impinge.simulation.events.strike import strike
 from impinge.simulation.integrate.implicit import implicit_step
 from impinge.simulation.integrate.method import Adaptive, FixedStep, Method
 from impinge.simulation.integrate.rosenbrock import RODAS5P
-from impinge.simulation.locate.proof import Proof, no_proof, proof_of, proof_of_scene
-from impinge.simulation.locate.prove import prove
-from impinge.simulation.locate.trace import bound, trace
+from impinge.simulation.locate.proof import no_proof
+from impinge.simulation.model_view import ModelView, View
 from impinge.simulation.results.assemble import assemble
 from impinge.simulation.results.inside import look
 from impinge.simulation.results.observe import note
 from impinge.simulation.results.record import ROWS, add_current, measure
 from impinge.simulation.results.result import Result
-from impinge.simulation.scenes.bounds import bound_scene, trace_scene
 from impinge.simulation.scenes.model import SceneModel
 from impinge.simulation.steps.stepping import TimeStepping, stepping_law, stepping_plant
 from impinge.simulation.system.dynamics import find_press, right_hand_side
@@ -116,16 +114,14 @@ def simulate(
         spaced = None if sample is None else spacing
         return warned(simulate_scene(model, law, end, start or {}, inputs or {}, controllers, spaced, progress))
     system = SceneModel(model) if isinstance(model, Scene) else model
+    view = view_of(system)
     p = system.parameter_vector(parameters or {})
     q, v = system.start_vectors(start or {})
     u = system.input_vector(inputs or {})
     laws = laws_of(system, law, ContactLaw)
     stepped = stepping_law(system, law, laws) if isinstance(system, Model) else None
-    if isinstance(system, SceneModel):
-        system.check_start(laws_of(system, law), q, v, u)
-        system.start(q, v, u)
-    else:
-        check_start(system, laws, 0.0, q, v, u, p)
+    view.check_start(laws, q, v, u, p)
+    view.start(q, v, u)
     if stepped is not None and isinstance(system, Model):
         _check_stepped(who, stepped, method)
         plant = stepping_plant(system, stepped, laws, p, spacing, sample is None)
@@ -139,10 +135,10 @@ def simulate(
         driven = laws_of(system, law)
         prepare((*EventDriven.code, *law_code(driven)))
         kernel = system.dynamics
-        flight = system.flight if isinstance(system, Model) and system.constraints else None
+        flight = view.airborne
         plant = plant_of(system, driven, p, stabilization, chosen, end)._replace(
             flight=0 if flight is None else flight.address,
-            proof=_proof(system, p) if chosen.prove else no_proof(),
+            proof=view.proof(p) if chosen.prove else no_proof(),
             sample=spacing,
             every_step=sample is None,
         )
@@ -151,11 +147,11 @@ def simulate(
         loop: EventDriven | TimeStepping = EventDriven(system, laws, room.w, packed)
         if stepped is not None and isinstance(system, Model):
             loop = TimeStepping(system, stepped, plant, room)
-        run = _ModelRun(system, plant, room, packed, loop, progress)
+        run = _ModelRun(system, view, plant, room, packed, loop, progress)
         room.w.y[: q.size + v.size] = np.concatenate([q, v])
         room.w.u[:] = u
         reason = run.through(end, controllers)
-        _show(system, run.log.rows[: run.log.used[ROWS], columns(plant)["q"]])
+        _show(system, view, run.log.rows[: run.log.used[ROWS], columns(plant)["q"]])
         return warned(assemble(system, laws, plant, room.w, packed, run.log, reason))
 
 
@@ -166,26 +162,22 @@ def warned(result: Result) -> Result:
     return result
 
 
-def _show(system: System, q: FloatArray) -> None:
+def view_of(system: Model | SceneModel) -> View:
+    """Return what a run asks of a system beside what every system has."""
+    return system if isinstance(system, SceneModel) else ModelView(system)
+
+
+def _show(system: System, view: View, q: FloatArray) -> None:
     """Turn rows of coordinates into those that are shown: quaternions of length one, bodies by their axes' origins."""
     for spin in system.spins:
         q[:, spin.q : spin.q + 4] /= np.linalg.norm(q[:, spin.q : spin.q + 4], axis=1, keepdims=True)
-    if isinstance(system, SceneModel):
-        system.show(q)
+    view.show(q)
 
 
 def _check_stepped(who: str, law: Complementarity, method: Method | None) -> None:
     if method is not None:
         remedy = f"Leave it out: the law '{law.name}' has a step of its own."
         raise InputError(who, "no method", repr(method), remedy)
-
-
-def _proof(system: Model | SceneModel, p: FloatArray) -> Proof:
-    """Return how the gaps of a model or scene are bounded along a step."""
-    if isinstance(system, SceneModel):
-        prepare((prove, trace_scene, bound_scene))
-        return proof_of_scene(len(system.gaps), prove.address, trace_scene.address, bound_scene.address)
-    return proof_of(system, p, prove.address, trace.address, bound.address)
 
 
 def plant_of(
@@ -204,7 +196,7 @@ def plant_of(
         remedy = "A critically damped pair is (w², 2w)."
         raise InputError(who, "stabilization gains (a0, a1) above zero", show(stabilization), remedy)
     prepare((right_hand_side, find_press, note, look, *law_code(laws)))
-    tables = contact_tables(model, laws)
+    tables, view = contact_tables(model, laws), view_of(model)
     for gap, restitution in zip(model.gaps, tables.fields["restitution"], strict=True) if tables.rigid else ():
         if restitution >= 0 and len(gap.slips) > 2:
             got = f"{len(gap.slips)} of contact '{gap.name}'"
@@ -225,9 +217,9 @@ def plant_of(
         dynamics=model.dynamics.address,
         flight=0,
         signals=model.signals.address,
-        tidy=model.tidy if isinstance(model, SceneModel) else 0,
-        exchange=model.exchange if isinstance(model, SceneModel) else 0,
-        takes_over=model.takes_over if isinstance(model, SceneModel) else np.zeros(len(model.gaps)),
+        tidy=view.tidy,
+        exchange=view.exchange,
+        takes_over=view.takes_over,
         **coordinate_tables(model),
         signal_size=model.signals.size,
         parameters=parameters,
@@ -239,7 +231,7 @@ def plant_of(
         rosenbrock=RODAS5P,
         rtol=method.rtol,
         atol=method.atol,
-        velocity_atol=method.atol / (model.arms if isinstance(model, SceneModel) else np.ones(len(model.velocities))),
+        velocity_atol=method.atol / view.arms,
         fixed_step=float(method.step),
         max_step=until / _DEFAULT_STEPS if method.max_step is None else float(method.max_step),
         budget=float(method.budget),
@@ -254,6 +246,7 @@ class _ModelRun(Run):
     def __init__(
         self,
         model: System,
+        view: View,
         plant: Plant,
         room: Room,
         packed: tuple[Struct, Struct],
@@ -263,7 +256,8 @@ class _ModelRun(Run):
         w = room.w
         names = [x.name for x in (*model.outputs, *model.coordinates, *model.velocities)]
         super().__init__(model, names, progress)
-        self.plant, self.w, self.packed, self.loop, self.shown = plant, w, packed, loop, model
+        self.plant, self.w, self.packed, self.loop = plant, w, packed, loop
+        self.shown, self.view = model, view
         self.u, self.command, self.seen = w.u, w.command, w.seen
         self.log = room.log
         self._place_log(room.packed_log)
@@ -280,7 +274,7 @@ class _ModelRun(Run):
 
     def _show(self) -> None:
         """Let sensors see coordinates as results have them."""
-        _show(self.shown, self.seen[None, self.plant.ny : self.plant.ny + self.plant.nq])
+        _show(self.shown, self.view, self.seen[None, self.plant.ny : self.plant.ny + self.plant.nq])
 
     def begin(self, end: float) -> str:
         """Prepare the start."""
@@ -296,8 +290,7 @@ class _ModelRun(Run):
 
     def failure(self, status: int) -> str:
         """Say why the loop came back with a status that is no success."""
-        lost = self.system.why_lost(self.time, self.u) if isinstance(self.system, SceneModel) else ""
-        return lost or self.loop.failure(status)
+        return self.view.why_lost(self.time, self.u) or self.loop.failure(status)
 
     def record(self) -> None:
         """Record this instant if it is not recorded yet."""

@@ -1,1 +1,1 @@
-"""A scene of free bodies as a system for the event-driven engine."""
+"""A scene as a system for the event-driven engine."""

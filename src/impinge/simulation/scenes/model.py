@@ -20,8 +20,10 @@ from impinge.scene.paths import PATH, POSE, link_bounds, path_bounds
 from impinge.scene.scene import Scene
 from impinge.scene.world import FOLLOWS, FREE, LINKED, Layout, layout_of
 from impinge.simulation.check import check_constraints, check_gaps, start_tolerance
-from impinge.simulation.locate.proof import RATE_SLACK
+from impinge.simulation.locate.proof import RATE_SLACK, Proof, proof_of_scene
+from impinge.simulation.locate.prove import prove
 from impinge.simulation.scenes import kernel as scene_kernel
+from impinge.simulation.scenes.bounds import bound_scene, trace_scene
 from impinge.simulation.scenes.contacts.candidates import candidate_tables
 from impinge.simulation.scenes.contacts.contact import VECTORS
 from impinge.simulation.scenes.contacts.exchange import exchange
@@ -45,6 +47,8 @@ class SceneModel:
         >>> SceneModel(scene).contacts
         ('ball_table',)
     """
+
+    airborne: Kernel | None = None
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.name, self.label = scene, scene.name, f"scene '{scene.name}'"
@@ -128,9 +132,9 @@ class SceneModel:
         nq = len(self.coordinates)
         return self.layout.hidden(x[:nq]), x[nq:]
 
-    def check_start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+    def check_start(self, laws: Sequence[Law], q: FloatArray, v: FloatArray, u: FloatArray, p: FloatArray) -> None:
         """Raise what is wrong with the start of a run: paths without a pose, and parts that are sunk in."""
-        terms, nh = self.dynamics(q, v, 0.0, u, self.parameter_vector({})), len(self.constraints)
+        terms, nh = self.dynamics(q, v, 0.0, u, p), len(self.constraints)
         gaps = terms["g"][nh : nh + len(self.gaps)]
         fault = self._fault(0.0, u)
         if fault:
@@ -168,6 +172,11 @@ class SceneModel:
             R, B = motion.axes[holder], motion.axes[body]
             grips.at[k] = R.T @ (motion.at[body] + B @ world.center[k] - motion.at[holder])
             grips.axes[k] = R.T @ B
+
+    def proof(self, p: FloatArray) -> Proof:
+        """Return how its gaps are bounded along a step."""
+        prepare((prove, trace_scene, bound_scene))
+        return proof_of_scene(len(self.gaps), prove.address, trace_scene.address, bound_scene.address)
 
     def _fault(self, t: float, u: FloatArray) -> tuple[str, str] | None:
         """Return the part whose path has had no pose at a time or after it, and what is wrong there."""

@@ -1,4 +1,4 @@
-"""What the event-driven simulator asks of what it simulates: a model, or a scene of free bodies."""
+"""What the event-driven simulator asks of what it simulates: a model, or a scene."""
 
 from __future__ import annotations
 
