@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impinge.analysis.linear.point import Point, named, onto_rows
+from impinge.analysis.variations.same_run import ANYWHERE, check_same_run
 from impinge.analysis.variations.sensitivity import Sensitivity, sensitivity
 from impinge.analysis.variations.symmetry import Symmetry, check_symmetry, symmetry_of
 from impinge.contact.law import Law
@@ -125,7 +126,7 @@ def periodic_orbit(
         >>> round(turn.period, 9), turn.multipliers.real.round(4)
         (0.5, array([0.961]))
     """
-    model = system.around(near)
+    model = system.around(near, within=ANYWHERE)
     who = f"periodic orbit of {system.label}"
     T = _period(who, model, period, guess_period)
     p, u = dict(parameters or {}), model.input_vector(inputs or {})
@@ -158,6 +159,9 @@ def periodic_orbit(
     for iteration in range(_ITERATIONS):
         if np.abs(r).max() <= tolerance * max(1.0, float(np.abs(x).max())):
             check_symmetry(who, model, symmetry, found.result, u, p, s, T)
+            if parameters is None:
+                begin = named(names, x)
+                check_same_run(who, system, model, law, found.result, T, begin, inputs, method or _METHOD)
             return _orbit(who, model, x, T, period is None, found, symmetry, s, float(np.abs(r).max()), iteration)
         columns = [symmetry.turn @ found.matrix - np.eye(2 * nv), symmetry.columns()]
         if period is None:

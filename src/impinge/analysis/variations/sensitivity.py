@@ -14,6 +14,7 @@ from impinge.analysis.variations.frame import Frame, Side
 from impinge.analysis.variations.graze import dips_of
 from impinge.analysis.variations.impact_map import ends_series
 from impinge.analysis.variations.saltation import Instant, Variation
+from impinge.analysis.variations.same_run import ANYWHERE, check_same_run
 from impinge.contact.law import Law
 from impinge.errors import ImpingeWarning, InputError, unknown_name
 from impinge.model import Model
@@ -101,7 +102,7 @@ def sensitivity(
         >>> fall.matrix.round(9).tolist()
         [[1.0, 0.4, -0.08], [0.0, 1.0, -0.4]]
     """
-    model = system.around(start)
+    model = system.around(start, within=ANYWHERE)
     who = f"sensitivity of {system.label}"
     states = [x.name for x in (*model.directions, *model.velocities)]
     known = states + [x.name for x in (*model.inputs, *model.parameters)]
@@ -129,6 +130,8 @@ def sensitivity(
         )
     if not result.ok:
         raise InputError(who, "a run that reaches its end", result.reason, "Make the run itself succeed first.")
+    if parameters is None:
+        check_same_run(who, system, model, law, result, until, start, inputs, method)
     if result.certificate.leaps:
         got = f"a run that steps over contacts {result.certificate.leaps} times, where they change without end"
         raise InputError(who, "smooth motion between events", got, "End the run before, or choose another law.")
