@@ -158,9 +158,11 @@ def test_a_box_falls_onto_a_table_as_onto_a_half_space(law):
         scene.fixed("table", table, at=at)
         scene.body("box", Box(0.2, 0.1, 0.06), density=700, at=(0, 0, 0.2), turn=(0.3, 0.2, 0.1))
         result = clean(scene, law, 0.4, sample=0.01)
-        ends.append([result[f"box_{x}"][-1] for x in ("x", "y", "z", "qw", "qx", "qy", "qz")])
-    np.testing.assert_allclose(ends[1], ends[0], atol=2e-8)
-    np.testing.assert_allclose(ends[2], ends[0], atol=2e-8)
+        if not result.certificate.leaps:  # those are of first order
+            ends.append([result[f"box_{x}"][-1] for x in ("x", "y", "z", "qw", "qx", "qy", "qz")])
+    assert len(ends) >= (2 if isinstance(law, Impact) else 3)
+    for end in ends[1:]:
+        np.testing.assert_allclose(end, ends[0], atol=2e-8)
 
 
 @pytest.mark.parametrize("law", [Impact(0.0), Impact(0.7), Baumgarte()], ids=str)
