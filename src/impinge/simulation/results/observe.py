@@ -75,8 +75,6 @@ def _note_energies(plant: Plant, w: Workspace, t: float, y: Any) -> None:
     call(plant.signals, (y[:q], y[q:x], t, w.u, plant.parameters, w.signal))
     energy[0] = max(energy[0], abs(w.signal[0]))
     energy[1], energy[2] = max(energy[1], w.signal[1]), max(energy[2], -w.signal[1])
-    for i in range(q, x):
-        energy[3] = max(energy[3], abs(y[i]))
 
 
 @jit
@@ -118,7 +116,9 @@ def note_now(plant: Plant, w: Workspace, t: float, y: Any, rows: Any, of: int, t
             e.given[c] = min(e.given[c], total)
             keep(row, WORST, GAIN, total - e.given[c], t)
     if of == WORST and plant.evaluate != 0:
-        steps = w.counts[STEPS]
+        steps, energy = w.counts[STEPS], w.extremes.energy
+        for i in range(plant.nq, plant.nq + plant.nv):
+            energy[3] = max(energy[3], abs(y[i]))
         if steps & (_OFTEN if steps < _SELDOM else _SELDOM) == 0:
             _note_energies(plant, w, t, y)
 

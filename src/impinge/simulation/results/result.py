@@ -121,6 +121,9 @@ class Result:
             found.append(Event(time, names[contact], of[int(before)], of[int(after)], impulse, int(row), impact, halt))
         return tuple(found)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.signals
+
     def __getitem__(self, name: str) -> FloatArray:
         if name not in self.signals:
             raise unknown_name(f"result of model '{self.model}'", "signal", name, self.signals)

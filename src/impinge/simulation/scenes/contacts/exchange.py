@@ -288,7 +288,7 @@ def exchange(plant: Plant, w: Workspace) -> bool:
                 spin = s.motion.spin[o.frames[pair, i]]
                 turning += sqrt(dot(spin, spin)) + h * push / o.size[pair, i]
             aside = 2.0 * h * (speed + push * h) + 2.0 * o.inset[pair]
-            look(s, pair, o.range[pair], aside, _LEANS + 2.0 * h * turning, turning)
+            look(s, pair, o.range[pair], aside, _LEANS + 2.0 * h * turning)
             longest = min(longest, s.hasten[0])
         new |= _choose(s, plant, w, pair)
         new |= _watch(s, plant, w, pair)

@@ -13,16 +13,16 @@ from impinge.simulation.scenes.contacts.vectors import cross, dot, turned
 from impinge.simulation.scenes.tables import SceneTables
 
 _SAMPLES = 24  # places on a rim that are tried
+_TOUCHES = 1e-5  # share of the distance looked at, below which a flat end touches
 _ROUNDS = 40  # by which the nearest places of two rims are approached
 
 # Rows of `SceneTables.local` that are free here: where the other shape is, a place, and others.
 _AT, _TO, _AXIS, _ACROSS, _AWAY, _ONE, _U, _V, _OTHER, _Y, _Z, _EXTRA = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+SPIN = 12  # how one shape turns as seen from the other
 
 
 @jit
-def over_off(
-    s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float, turning: float
-) -> float:
+def over_off(s: SceneTables, k: int, x: Any, R: Any, near: float, aside: float, level: float, deep: float) -> float:
     """Return how far a rim's lowest place is from meeting a face, infinite if it is not near."""
     o, p, axis, n = s.candidates, s.local[_TO], s.local[_AXIS], s.candidates.across[k]
     turned(R, o.along[k], axis)
@@ -34,8 +34,12 @@ def over_off(
     for i in range(3):
         p[i] -= o.at[k, i] + o.length[k, 0] * (n[i] - lean * axis[i]) / max(sine, 0.5 * LEVEL)
     gap, inside = dot(n, p), inside_of(s, k, p)
-    if sine < LEVEL and -deep <= gap <= near and turning > 0.0:  # a rim that begins to lean is looked at again soon
-        s.hasten[0] = min(s.hasten[0], 2.0 * LEVEL / turning)
+    # A rim that begins to lean is looked at again soon.
+    if sine < LEVEL and -deep <= gap <= _TOUCHES * near and inside >= -aside:
+        cross(s.local[SPIN], n, s.local[_ONE])
+        leaning = sqrt(dot(s.local[_ONE], s.local[_ONE]))
+        if leaning > 0.0:
+            s.hasten[0] = min(s.hasten[0], 2.0 * LEVEL / leaning)
     if sine < 0.5 * LEVEL:
         return inf
     return max(abs(gap), -inside) if -deep <= gap <= near and inside >= -aside else inf

@@ -9,8 +9,9 @@ from __future__ import annotations
 from impinge.compile import jit
 from impinge.geometry.features import relate
 from impinge.simulation.scenes.contacts.near_corners import beside_off, corner_off, cross_off, shift
-from impinge.simulation.scenes.contacts.near_rims import over_off, rehome, rim_off
+from impinge.simulation.scenes.contacts.near_rims import SPIN, over_off, rehome, rim_off
 from impinge.simulation.scenes.contacts.pairs import BESIDE, CORNER, CROSS, OVER
+from impinge.simulation.scenes.contacts.vectors import back
 from impinge.simulation.scenes.tables import SceneTables
 
 KEPT = 1.5  # how much farther a candidate may be while it is a contact
@@ -20,7 +21,7 @@ _AT, _AWAY = 0, 4
 
 
 @jit
-def look(s: SceneTables, pair: int, near: float, aside: float, level: float, turning: float) -> None:
+def look(s: SceneTables, pair: int, near: float, aside: float, level: float) -> None:
     """Write for all candidates of a pair how far they are from meeting, infinite if they are not near."""
     o, m = s.candidates, s.motion
     side, x, R = s.local[_AWAY], s.local[_AT], s.relative
@@ -30,6 +31,9 @@ def look(s: SceneTables, pair: int, near: float, aside: float, level: float, tur
         shift(o.center[pair, turn], x, R, side)
         for i in range(3):
             side[i] -= o.center[pair, 1 - turn, i]
+        for i in range(3):
+            s.local[SPIN, i] = m.spin[first, i] - m.spin[second, i]
+        back(m.axes[second], s.local[SPIN], s.local[SPIN])
         for k in range(o.first[pair], o.first[pair + 1]):
             if o.turned[k] != turn:
                 continue
@@ -41,7 +45,7 @@ def look(s: SceneTables, pair: int, near: float, aside: float, level: float, tur
             elif o.form[k] == CROSS:
                 o.value[k] = cross_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
             elif o.form[k] == OVER:
-                o.value[k] = over_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], turning)
+                o.value[k] = over_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair])
             elif o.form[k] != BESIDE:
                 o.value[k] = rim_off(s, k, x, R, more * near, more * aside, more * level, o.depth[pair], side)
             else:
