@@ -48,6 +48,8 @@ FloatArray = NDArray[np.float64]
 _DEFAULT_SAMPLES = 500
 # Forces of dampers are as uncertain as they are at this many times the tolerance of velocities.
 _GRAIN = 10.0
+# A rigid contact takes a load over where it is no deeper than this share of what a soft one may be.
+_RIGID = 1e-4
 _DEFAULT_STEPS = 50  # at least, unless the method says otherwise
 
 
@@ -219,7 +221,7 @@ def plant_of(
         signals=model.signals.address,
         tidy=view.tidy,
         exchange=view.exchange,
-        takes_over=view.takes_over,
+        takes_over=np.where(tables.fields["restitution"] >= 0.0, _RIGID, 1.0) * view.takes_over,
         **coordinate_tables(model),
         signal_size=model.signals.size,
         parameters=parameters,

@@ -16,7 +16,7 @@ from impinge.simulation.scenes.tables import Candidates
 FloatArray = NDArray[np.float64]
 
 _NEAR = 0.1  # share of the smaller shape's size: features that are nearer than that are looked at
-_DEEP = 0.9  # share of the smaller shape's thickness: a contact may be taken over when it is no deeper than that
+_DEEP = 0.5  # share of the smaller shape's thickness: a contact may be taken over when it is no deeper than that
 _INSET = 1e-8  # share of the smaller shape's size: by how much features of open contacts end early
 _ON_RIM = 8  # places on the rim of a cylinder on which it stands
 _ENDLESS = 1e6  # m: the size of a half-space
