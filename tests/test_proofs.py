@@ -28,7 +28,6 @@ def test_no_narrow_contact_is_lost(kind: Any, law: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::impinge.errors.ImpingeWarning")  # of what is behind the contact, as steep as it is
 @pytest.mark.parametrize("seed", range(20))
 def test_no_narrow_contact_is_lost_in_many_random_runs(seed: int) -> None:
     rng = np.random.default_rng(1000 + seed)
